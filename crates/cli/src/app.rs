@@ -1,0 +1,157 @@
+//! What every command works on: the data directory, the store in it, and an engine around it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use signoff_core::Workflow;
+use signoff_core::journal::ErrorInfo;
+use signoff_runtime::{Engine, new_id};
+use signoff_store::{NodeId, SqliteOptions, SqliteStore, Store};
+use signoff_tools::Calendar;
+
+use crate::args::Global;
+use crate::config::Config;
+use crate::failure::{Failure, Result};
+use crate::library::{Library, Report};
+use crate::style::printable;
+
+/// The options of every command, and what follows from them.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    global: Global,
+    node: NodeId,
+}
+
+impl App {
+    pub(crate) fn new(global: Global) -> Self {
+        Self { global, node: new_id().into() }
+    }
+
+    /// The database file.
+    fn database(&self) -> Result<PathBuf> {
+        let Some(store) = &self.global.store else {
+            return Ok(self.global.data_dir.join("signoff.db"));
+        };
+        match store.split_once(':') {
+            Some(("sqlite", path)) if !path.is_empty() => Ok(PathBuf::from(path)),
+            _ if store.starts_with("postgres") => {
+                Err(Failure::usage("PostgreSQL is not in this version yet")
+                    .hint("use --store sqlite:PATH, or leave it out")
+                    .into())
+            }
+            _ => Err(Failure::usage(format!("--store: `{store}` is not a store"))
+                .hint("write sqlite:PATH")
+                .into()),
+        }
+    }
+
+    /// The store. Made, if it is not there.
+    pub(crate) fn store(&self) -> Result<Arc<dyn Store>> {
+        make_private_folder(&self.global.data_dir)?;
+        let path = self.database()?;
+        let options = SqliteOptions::new(&path, Arc::clone(&self.node));
+        let store = SqliteStore::open(options)
+            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        Ok(Arc::new(store))
+    }
+
+    /// The store, if there is one.
+    pub(crate) fn existing_store(&self) -> Result<Option<Arc<dyn Store>>> {
+        if self.database()?.exists() { self.store().map(Some) } else { Ok(None) }
+    }
+
+    /// The store, or that there is none.
+    pub(crate) fn needed_store(&self) -> Result<Arc<dyn Store>> {
+        let place = self.global.data_dir.display();
+        self.existing_store()?.ok_or_else(|| {
+            Failure::usage(format!("there are no runs in {place}"))
+                .hint("start one with `signoff run`, or say where they are with --data-dir")
+                .into()
+        })
+    }
+
+    /// The workflows: the examples, those of --workflows, and `extra` ones.
+    pub(crate) fn library(&self, extra: &[PathBuf]) -> Result<Library> {
+        Library::load(&[&self.global.workflows, extra].concat())
+    }
+
+    /// The workflows in `files`, among those of --workflows and the examples, and all that is wrong.
+    pub(crate) fn check(&self, files: &[PathBuf]) -> (Library, Report) {
+        Library::load_reporting(&[&self.global.workflows, files].concat())
+    }
+
+    /// An engine that can start `workflows` and go on with any run.
+    pub(crate) fn engine(
+        &self,
+        store: Arc<dyn Store>,
+        library: &Library,
+        workflows: Vec<Workflow>,
+    ) -> Result<Engine> {
+        let config = Config::load(self.global.config.as_deref())?;
+        let calendar = Calendar::new(self.global.data_dir.join("calendars"));
+        let mut builder =
+            Engine::builder(store).node(Arc::clone(&self.node)).tools(calendar.tools());
+        for (alias, model) in config.models()? {
+            builder = builder.model(&alias, model);
+        }
+        for (workflow, script) in library.scripts() {
+            builder = builder.script(workflow, script);
+        }
+        for workflow in workflows {
+            builder = builder.workflow(workflow);
+        }
+        Ok(builder.build().map_err(lacks)?)
+    }
+
+    /// How to type a command with the same options.
+    pub(crate) fn command_line(&self, command: &str) -> String {
+        let global = &self.global;
+        let mut options: Vec<(&str, String)> = Vec::new();
+        if global.data_dir != Path::new(".signoff") {
+            options.push(("--data-dir", global.data_dir.display().to_string()));
+        }
+        options.extend(global.store.clone().map(|store| ("--store", store)));
+        let folders = global.workflows.iter().map(|it| ("--workflows", it.display().to_string()));
+        options.extend(folders);
+        options.extend(global.config.iter().map(|it| ("--config", it.display().to_string())));
+        let options = options.iter().map(|(name, value)| format!(" {name} {}", quoted(value)));
+        format!("signoff {command}{}", options.collect::<String>())
+    }
+
+    /// The same app with one more place to look for workflows.
+    pub(crate) fn also_in(mut self, path: &Path) -> Self {
+        if !self.global.workflows.iter().any(|known| known == path) {
+            self.global.workflows.push(path.to_owned());
+        }
+        self
+    }
+}
+
+/// The error for something this process lacks.
+pub(crate) fn lacks(error: ErrorInfo) -> Failure {
+    let hint = match (error.code.as_str(), error.hint) {
+        // Written replies stand beside a file that may not have been named this time.
+        ("unknown_model", Some(hint)) => Some(format!("{hint}, and name that with --workflows")),
+        (_, hint) => hint,
+    };
+    Failure { hint, ..Failure::usage(printable(&error.message)) }
+}
+
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-:=+,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+fn make_private_folder(path: &Path) -> Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    Ok(builder
+        .create(path)
+        .map_err(|error| Failure::usage(format!("--data-dir {}: {error}", path.display())))?)
+}

@@ -1,0 +1,275 @@
+//! What can be typed after `signoff`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::{env, help};
+
+/// Runs multi-agent workflows that stop for people.
+///
+/// Agents hand work to each other; where a person must answer, choose or approve, the run parks,
+/// durably, until somebody answers from any terminal. Then it goes on exactly where it stood.
+#[derive(Debug, Parser)]
+#[command(name = "signoff", version, max_term_width = 100, after_help = help::overview(), disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Options for every command")]
+pub(crate) struct Global {
+    /// The folder that holds runs and calendars; made when it is first needed
+    #[arg(long, global = true, value_name = "DIR", default_value = ".signoff", env = env::DATA_DIR.name, hide_env = true)]
+    pub(crate) data_dir: PathBuf,
+    /// Where runs are kept: sqlite:PATH [default: signoff.db in the data directory]
+    #[arg(long, global = true, value_name = "STORE", env = env::STORE.name, hide_env = true)]
+    pub(crate) store: Option<String>,
+    /// A folder with workflows (*.yaml or */workflow.yaml) or a single file; can be given again
+    #[arg(long, global = true, value_name = "DIR", env = env::WORKFLOWS.name, hide_env = true, value_delimiter = ':')]
+    pub(crate) workflows: Vec<PathBuf>,
+    /// The configuration file [default: signoff.toml, if there is one]
+    #[arg(long, global = true, value_name = "FILE", env = env::CONFIG.name, hide_env = true)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start a run here and follow it; asks on this terminal
+    #[command(after_help = help::RUN)]
+    Run(RunArgs),
+    /// Go on with a run that this data directory holds
+    #[command(
+        after_help = "Examples:\n  signoff resume last\n  signoff resume 3f9a --no-prompt queue"
+    )]
+    Resume(ResumeArgs),
+    /// List runs
+    Runs(RunsArgs),
+    /// See and answer what waits for people
+    #[command(after_help = help::INBOX)]
+    Inbox(InboxArgs),
+    /// Show the journal of a run: everything that happened, in order
+    Journal(JournalArgs),
+    /// Make a new run from a place in another's journal, with another answer
+    #[command(after_help = help::FORK)]
+    Fork(ForkArgs),
+    /// Check workflow files: every problem, with line and column
+    #[command(
+        after_help = "Examples:\n  signoff check my/workflow.yaml\n  signoff check examples/workflows --json"
+    )]
+    Check(CheckArgs),
+    /// Print the JSON Schema of workflow files or of signoff.toml
+    Schema(SchemaArgs),
+    /// Look at the record of decisions
+    Audit(AuditArgs),
+    /// Measure this machine
+    Bench(crate::bench::BenchArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Start the server (not in this version)
+    #[command(hide = true)]
+    Serve {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        rest: Vec<String>,
+    },
+}
+
+/// How a run is followed.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FollowArgs {
+    /// Answers written down before, as YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answers: Option<PathBuf>,
+    /// Print one event a line as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not ask; instead deny, leave it in the queue (exit code 3), or fail the run
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub(crate) no_prompt: Option<NoPrompt>,
+}
+
+/// What to do instead of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NoPrompt {
+    /// Reject, where that is allowed; else abort the run
+    Deny,
+    /// Leave the run waiting
+    Queue,
+    /// Stop the run
+    Fail,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The id of a workflow, or a path to a file
+    pub(crate) workflow: String,
+    /// What the workflow is given: text, or JSON if it wants that; `-` reads standard input
+    pub(crate) input: Option<String>,
+    /// Go on with a conversation: the new run knows what was said before
+    #[arg(long, value_name = "ID")]
+    pub(crate) conversation: Option<String>,
+    #[command(flatten)]
+    pub(crate) follow: FollowArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// The run: its id, the beginning or end of it, or `last` for the latest that is not over
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) follow: FollowArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// Only those that stand there: running, waiting, paused, completed, failed or cancelled
+    #[arg(long, value_name = "STATUS")]
+    pub(crate) status: Option<String>,
+    /// Only those of this workflow
+    #[arg(long, value_name = "ID")]
+    pub(crate) workflow: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: usize,
+    /// Print one run a line as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InboxArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<InboxCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InboxCommand {
+    /// List what waits, oldest first
+    List(InboxListArgs),
+    /// Show one request
+    Show {
+        /// The request: its id, or the beginning or end of it
+        request: String,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer a request, and drive its run until it rests
+    Answer(AnswerArgs),
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct InboxListArgs {
+    /// Only of this kind: input, selection, approval …
+    #[arg(long)]
+    pub(crate) kind: Option<String>,
+    /// Only of this workflow
+    #[arg(long, value_name = "ID")]
+    pub(crate) workflow: Option<String>,
+    /// Only asked by this agent
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// Only those whose question contains these words
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) search: Option<String>,
+    /// Print one request a line as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
+    /// The request: its id, or the beginning or end of it
+    pub(crate) request: String,
+    /// The answer as it would be typed: an option, its number, yes/no, text
+    #[arg(required_unless_present = "decision", conflicts_with = "decision")]
+    pub(crate) text: Option<String>,
+    /// The decision as JSON, for example {"decision":"approve","note":"fine"}
+    #[arg(long, value_name = "JSON")]
+    pub(crate) decision: Option<String>,
+    /// Who answers
+    #[arg(long = "as", value_name = "NAME", default_value = "local")]
+    pub(crate) by: String,
+    /// Only take the decision; somebody else drives the run
+    #[arg(long)]
+    pub(crate) no_drive: bool,
+    /// Print the decided request as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JournalArgs {
+    /// The run: its id, the beginning or end of it, or `last`
+    pub(crate) run: String,
+    /// Print one entry a line as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only entries after this number
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    pub(crate) after: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForkArgs {
+    /// The run: its id, the beginning or end of it, or `last`
+    pub(crate) run: String,
+    /// The last journal entry that both runs share
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) at: u64,
+    /// The answer to the request that waits there, as it would be typed
+    #[arg(long, value_name = "TEXT", conflicts_with = "decision")]
+    pub(crate) answer: Option<String>,
+    /// The same as a decision in JSON
+    #[arg(long, value_name = "JSON")]
+    pub(crate) decision: Option<String>,
+    #[command(flatten)]
+    pub(crate) follow: FollowArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Workflow files, or folders of them
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print the problems as a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Of which file
+    #[arg(value_enum, default_value = "workflow")]
+    pub(crate) of: SchemaOf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// A workflow file
+    Workflow,
+    /// signoff.toml
+    Config,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    #[command(subcommand)]
+    pub(crate) command: AuditCommand,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Check that no line of the record was changed or taken out
+    Verify,
+    /// Print the record, one line of JSON for each decision
+    Export,
+}

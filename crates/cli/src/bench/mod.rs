@@ -1,0 +1,106 @@
+//! `signoff bench`: the same work that other systems were measured with, as JSON, one record a line.
+//!
+//! Compare as ratios taken in one run on one machine; `cpu_…` figures are the robust ones.
+
+mod inbox;
+mod measure;
+mod memory;
+mod pause;
+mod places;
+mod steps;
+mod storage;
+
+use std::io::Write;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+/// What to measure and where to write it.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// One of w1, w2, w3, w4, w6, storage, load; all of them, if not given
+    pub(crate) name: Option<String>,
+    /// Samples of each case, after one that is thrown away
+    #[arg(long, default_value_t = 7)]
+    pub(crate) runs: usize,
+    /// How many runs w4 parks
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) parked: usize,
+    /// Write the records to this file as well
+    #[arg(long)]
+    pub(crate) out: Option<std::path::PathBuf>,
+}
+
+const NAMES: &[&str] = &["w1", "w2", "w3", "w4", "w6", "storage", "load"];
+
+/// Where the records go.
+pub(crate) struct Records {
+    file: Option<std::fs::File>,
+}
+
+impl Records {
+    /// Writes one record: workload and case, then what was measured.
+    pub(crate) fn emit(&mut self, workload: &str, case: &str, data: Value) -> anyhow::Result<()> {
+        let mut record = json!({
+            "peer": "signoff",
+            "workload": workload,
+            "case": case,
+            "versions": { "signoff": env!("CARGO_PKG_VERSION") },
+        });
+        if let (Value::Object(record), Value::Object(data)) = (&mut record, data) {
+            record.extend(data);
+        }
+        let line = record.to_string();
+        if let Some(file) = &mut self.file {
+            writeln!(file, "{line}")?;
+        }
+        writeln!(std::io::stdout(), "{line}")?;
+        Ok(())
+    }
+}
+
+/// Runs the benchmarks.
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
+    if let Some(name) = &args.name
+        && !NAMES.contains(&name.as_str())
+    {
+        bail!("there is no benchmark `{name}`; there are {}", NAMES.join(", "));
+    }
+    let file = match &args.out {
+        Some(path) => Some(
+            std::fs::File::options()
+                .create(true)
+                .append(true)
+                .open(path)
+                .with_context(|| format!("cannot write {}", path.display()))?,
+        ),
+        None => None,
+    };
+    let mut records = Records { file };
+    let wanted = |name: &str| args.name.as_deref().is_none_or(|wanted| wanted == name);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        if wanted("w1") {
+            memory::chain(args, &mut records).await?;
+        }
+        if wanted("w2") {
+            steps::durable_steps(args, &mut records).await?;
+        }
+        if wanted("w3") {
+            pause::cycles(args, &mut records).await?;
+        }
+        if wanted("w4") {
+            inbox::parked(args, &mut records).await?;
+        }
+        if wanted("w6") {
+            memory::fan(args, &mut records).await?;
+        }
+        if wanted("storage") {
+            storage::conversation(&mut records).await?;
+        }
+        if wanted("load") {
+            storage::long_run(args, &mut records).await?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,169 @@
+//! `signoff inbox`: what waits for people, answered from any terminal.
+
+use std::sync::Arc;
+
+use serde::Deserialize as _;
+use serde_json::Value;
+use signoff_core::request::{Request, RequestKind, RequestStatus};
+use signoff_core::{Actor, Timestamp};
+use signoff_runtime::{Clock as _, DecideError, DecideRequest, SystemClock};
+use signoff_store::{RequestFilter, Store};
+
+use crate::app::{App, lacks};
+use crate::args::{AnswerArgs, InboxArgs, InboxCommand, InboxListArgs};
+use crate::failure::{Exit, Failure, Result};
+use crate::show::{ago, table};
+use crate::style::{Style, printable, printable_line, short};
+use crate::{find, out, show};
+
+pub(crate) async fn perform(app: &App, args: InboxArgs) -> Result<Exit> {
+    match args.command {
+        None => list(app, &InboxListArgs::default()),
+        Some(InboxCommand::List(args)) => list(app, &args),
+        Some(InboxCommand::Show { request, json }) => show(app, &request, json),
+        Some(InboxCommand::Answer(args)) => answer(app, &args).await,
+    }
+}
+
+fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+fn list(app: &App, args: &InboxListArgs) -> Result<Exit> {
+    let kind = match &args.kind {
+        None => None,
+        Some(word) => Some(kind(word)?),
+    };
+    let filter = RequestFilter {
+        status: Some(RequestStatus::Pending),
+        kind,
+        workflow: args.workflow.as_deref().map(Into::into),
+        agent: args.agent.as_deref().map(Into::into),
+        text: args.search.clone(),
+        ..RequestFilter::default()
+    };
+    let found = match app.existing_store()? {
+        Some(store) => find::requests(&*store, &filter)?,
+        None => Vec::new(),
+    };
+    if args.json {
+        for request in &found {
+            out::json_line(&request.to_json())?;
+        }
+    } else if found.is_empty() {
+        out::note("nothing waits for a person here");
+    } else {
+        let rows: Vec<Vec<String>> = found.iter().map(row).collect();
+        out::line(&table(&["REQUEST", "KIND", "WORKFLOW", "AGENT", "ASKED", "QUESTION"], &rows))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn kind(word: &str) -> Result<RequestKind> {
+    RequestKind::deserialize(Value::from(word)).map_err(|error| {
+        Failure::usage(format!("--kind: {}", printable_line(&error.to_string()))).into()
+    })
+}
+
+fn row(request: &Request) -> Vec<String> {
+    let body = &request.body;
+    vec![
+        request.id.to_string(),
+        body.kind.to_string(),
+        printable_line(&request.workflow),
+        body.agent_path.last().map(|agent| printable_line(agent)).unwrap_or_default(),
+        ago(request.created_at, now()),
+        short(&body.prompt, 60),
+    ]
+}
+
+fn show(app: &App, id: &str, json: bool) -> Result<Exit> {
+    let store = app.needed_store()?;
+    let request = find::request(&*store, id)?;
+    if json {
+        out::line(&serde_json::to_string_pretty(&request.to_json())?)?;
+    } else {
+        let workflow = workflow_of(&*store, &request);
+        out::line(&show::request(&request, workflow.as_ref(), Style::stdout(), now()))?;
+        if request.status == RequestStatus::Pending {
+            out::line(&printable(&format!("\n{}", signoff_core::answer::accepted(&request.body))))?;
+            let answer = app.command_line(&format!("inbox answer {} …", request.id));
+            out::line(&format!("answer with: {answer}"))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn workflow_of(store: &dyn Store, request: &Request) -> Option<signoff_core::Workflow> {
+    let version = store.run(&request.run).ok()??.version;
+    serde_json::from_str(&store.definition(&version).ok()??.body).ok()
+}
+
+async fn answer(app: &App, args: &AnswerArgs) -> Result<Exit> {
+    let by = printable_line(&args.by);
+    if by.is_empty() || by != args.by || by.len() > 128 {
+        return Err(Failure::usage("--as: a name is one line of at most 128 bytes").into());
+    }
+    let store = app.needed_store()?;
+    let request = find::request(&*store, &args.request)?;
+    let decision = super::decision(&request.body, args.text.as_deref(), args.decision.as_deref())?;
+    let library = app.library(&[])?;
+    let engine = app.engine(Arc::clone(&store), &library, Vec::new())?;
+    let drive = !args.no_drive && can_drive(&store, &engine, &request)?;
+    let decide = DecideRequest::new(request.id.clone(), decision).by(Actor::new(by.as_str()));
+    let outcome =
+        if drive { engine.decide(decide).await } else { engine.take_decision(decide).await };
+    let outcome = outcome.map_err(refused)?;
+    if let (false, Some(lease)) = (drive, outcome.lease) {
+        store.release(lease).await?;
+    }
+    let decided = find::request(&*store, request.id.as_str())?;
+    if args.json {
+        out::json_line(&decided.to_json())?;
+    } else {
+        let what = decided.decision.as_ref().map(|it| show::decision(&it.decision));
+        let again = if outcome.changed { "" } else { " (it was decided so before)" };
+        out::note(&format!("{}: {}{again}", decided.id, what.unwrap_or_default()));
+    }
+    engine.idle().await;
+    if drive && !args.json {
+        rests(app, &*store, &decided)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Whether this process has all that the run needs. If not, whoever started it will drive it.
+fn can_drive(
+    store: &Arc<dyn Store>,
+    engine: &signoff_runtime::Engine,
+    request: &Request,
+) -> Result<bool> {
+    for run in [&request.run, &request.root] {
+        if let Some(record) = store.run(run)?
+            && let Err(error) = engine.definition(&record.version)
+        {
+            let failure = lacks(error);
+            out::note(&format!("the decision is taken, but the run is not driven here: {failure}"));
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn rests(app: &App, store: &dyn Store, decided: &Request) -> Result<()> {
+    let Some(record) = store.run(&decided.root)? else { return Ok(()) };
+    let hint = if record.status.is_over() {
+        app.command_line(&format!("resume {}", record.id))
+    } else {
+        app.command_line("inbox")
+    };
+    out::note(&format!("{} is {} · {hint}", record.id, record.status));
+    Ok(())
+}
+
+fn refused(error: DecideError) -> anyhow::Error {
+    match error {
+        DecideError::Store(error) => error.into(),
+        other => Failure::usage(printable(&other.to_string())).into(),
+    }
+}

@@ -1,0 +1,93 @@
+//! One file for each command.
+
+mod audit;
+mod check;
+mod fork;
+mod inbox;
+mod journal;
+mod overview;
+mod resume;
+mod run;
+mod runs;
+mod schema;
+
+use clap::CommandFactory as _;
+use signoff_core::Decision;
+use signoff_core::answer::{self, Answers};
+use signoff_core::request::RequestBody;
+
+use crate::app::App;
+use crate::args::{Cli, Command, FollowArgs};
+use crate::failure::{Exit, Failure, Result};
+use crate::follow::Options;
+use crate::library::{self, Report};
+use crate::style::printable;
+
+/// Does what was typed.
+pub(crate) async fn perform(app: App, command: Option<Command>) -> Result<Exit> {
+    match command {
+        None => overview::perform(&app),
+        Some(Command::Run(args)) => run::perform(app, args).await,
+        Some(Command::Resume(args)) => resume::perform(&app, args).await,
+        Some(Command::Runs(args)) => runs::perform(&app, &args),
+        Some(Command::Inbox(args)) => inbox::perform(&app, args).await,
+        Some(Command::Journal(args)) => journal::perform(&app, &args),
+        Some(Command::Fork(args)) => fork::perform(&app, args).await,
+        Some(Command::Check(args)) => check::perform(&app, &args),
+        Some(Command::Schema(args)) => schema::perform(&args),
+        Some(Command::Audit(args)) => audit::perform(&app, args.command),
+        Some(Command::Bench(args)) => crate::bench::run(&args).map(|()| Exit::Done),
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "signoff", &mut script);
+            crate::out::line(String::from_utf8_lossy(&script).trim_end())?;
+            Ok(Exit::Done)
+        }
+        Some(Command::Serve { .. }) => {
+            Err(Failure::usage("there is no server in this version yet")
+                .hint("use `signoff run`, and `signoff inbox` to answer from a second terminal")
+                .into())
+        }
+    }
+}
+
+/// How a run is to be followed, with the answers file read.
+fn options(args: &FollowArgs) -> Result<Options> {
+    let answers = match &args.answers {
+        None => Answers::default(),
+        Some(path) => {
+            let name = path.display().to_string();
+            let mut report = Report::default();
+            let text = library::read_text(path, &name, &mut report);
+            let answers = text.and_then(|text| {
+                report.add_source(&name, text.clone());
+                Answers::parse(&text)
+                    .map_err(|problems| {
+                        report.extend(problems.into_iter().map(|it| it.in_file(&name)));
+                    })
+                    .ok()
+            });
+            match answers {
+                Some(answers) => answers,
+                None => return Err(report.into_failure().into()),
+            }
+        }
+    };
+    Ok(Options { json: args.json, no_prompt: args.no_prompt, answers })
+}
+
+/// The decision that was typed, as text or as JSON.
+fn decision(body: &RequestBody, text: Option<&str>, json: Option<&str>) -> Result<Decision> {
+    let refused = |problem: &str| Failure::usage(printable(problem));
+    if let Some(json) = json {
+        let decision: Decision = serde_json::from_str(json).map_err(|error| {
+            refused(&format!("--decision: {error}"))
+                .hint(r#"write for example {"decision":"approve"} or {"decision":"respond","content":"text"}"#)
+        })?;
+        body.check(&decision).map_err(|refusal| {
+            refused(&refusal.to_string()).hint(printable(&answer::accepted(body)))
+        })?;
+        return Ok(decision);
+    }
+    Ok(answer::from_text(body, text.unwrap_or_default()).map_err(|problem| refused(&problem))?)
+}

@@ -1,0 +1,50 @@
+//! The longer help texts.
+
+use crate::env;
+
+/// Below the list of commands.
+pub(crate) fn overview() -> String {
+    let variables = env::ALL.iter().map(|it| format!("  {:18} {}", it.name, it.doc));
+    format!(
+        "Examples:\n  \
+           signoff run event_planner \"Plan a party for 30 people\"\n  \
+           signoff inbox list                   (in a second terminal)\n  \
+           signoff resume last\n\n\
+         Environment:\n{}\n\n\
+         Exit codes:\n  \
+           0 done · 1 the run failed · 2 wrong usage or file · 3 waits for a person\n  \
+           4 denied or aborted by a person · 130 interrupted",
+        variables.collect::<Vec<_>>().join("\n")
+    )
+}
+
+pub(crate) const RUN: &str = "\
+The final output goes to standard output, everything else to standard error. At a question,
+type the answer, its number, or yes/no; `?` shows what is accepted, `e` edits what is proposed.
+Close standard input or press Ctrl-C to leave the run parked.
+
+Examples:
+  signoff run event_planner \"Plan a party for 30 people\"
+  signoff run ./review/workflow.yaml - < letter.txt
+  signoff run event_planner \"Plan a party for 30 people\" --answers answers.yaml --json
+  signoff run event_planner \"Plan a party for 30 people\" --no-prompt queue
+
+An answers file is a YAML list, each answer used once for the first request it fits:
+  - Union Hall
+  - { match: { agent: budget }, decision: approve }
+  - { match: { kind: input }, answer: vegetarian }";
+
+pub(crate) const INBOX: &str = "\
+Examples:
+  signoff inbox
+  signoff inbox show 3f9a_1
+  signoff inbox answer 3f9a_1 \"Union Hall\"
+  signoff inbox answer 3f9a_2 --decision '{\"decision\":\"reject\",\"reason\":\"too much\"}' --as ada";
+
+pub(crate) const FORK: &str = "\
+Nothing of the old run changes, and nothing up to the place is done again. If the entry at SEQ
+is a decision, the new run begins just before it.
+
+Examples:
+  signoff journal last
+  signoff fork last --at 12 --answer \"The Glasshouse\"";

@@ -1,0 +1,67 @@
+//! The `signoff` binary.
+//!
+//! Owns what is typed and what is printed. Everything it does with runs it does through the engine;
+//! nothing here knows how a run works.
+
+mod app;
+mod args;
+mod bench;
+mod commands;
+mod config;
+mod env;
+mod failure;
+mod find;
+mod follow;
+mod help;
+mod library;
+mod out;
+mod show;
+mod style;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use app::App;
+use args::{Cli, Command};
+use failure::{Exit, Failure, Result};
+use style::Style;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match perform(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => tell(&error).into(),
+    }
+}
+
+fn perform(cli: Cli) -> Result<Exit> {
+    // Measures on a runtime of its own.
+    if let Some(Command::Bench(args)) = &cli.command {
+        return bench::run(args).map(|()| Exit::Done);
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let done = runtime.block_on(Box::pin(commands::perform(App::new(cli.global), cli.command)));
+    // A thread may still wait for a line that nobody will type.
+    runtime.shutdown_background();
+    done
+}
+
+fn tell(error: &anyhow::Error) -> Exit {
+    let style = Style::stderr();
+    let Some(failure) = error.downcast_ref::<Failure>() else {
+        out::note(&format!("{} {}", style.bad("error:"), style::printable(&format!("{error:#}"))));
+        return Exit::Usage;
+    };
+    // Made printable where it was put together: only there is known what came from outside.
+    if failure.rendered {
+        out::note(&failure.message);
+    } else {
+        out::note(&format!("{} {}", style.bad("error:"), failure.message));
+    }
+    if let Some(hint) = &failure.hint {
+        out::note(&format!("{} {hint}", style.bold("hint:")));
+    }
+    failure.exit
+}

@@ -1,0 +1,134 @@
+//! A request as a person reads it before answering.
+
+use serde_json::Value;
+use signoff_core::request::{Request, RequestKind, RequestStatus};
+use signoff_core::{Decision, Timestamp, Workflow};
+
+use super::time::{local, until};
+use super::value::{fields, inline};
+use crate::style::{Style, printable, printable_line, short};
+
+/// What a kind of request is called.
+pub(crate) fn kind_title(kind: RequestKind) -> &'static str {
+    match kind {
+        RequestKind::Input => "Question",
+        RequestKind::Selection => "Choice",
+        RequestKind::Approval => "Approval",
+        RequestKind::PlanReview => "Plan review",
+        RequestKind::StepBefore => "Before a step",
+        RequestKind::StepAfter => "After a step",
+        RequestKind::StepError => "Something failed",
+        RequestKind::ToolCall => "A tool call",
+        RequestKind::InDoubt => "In doubt",
+    }
+}
+
+/// Everything about a request that helps to answer it.
+pub(crate) fn request(
+    request: &Request,
+    workflow: Option<&Workflow>,
+    style: Style,
+    now: Timestamp,
+) -> String {
+    let body = &request.body;
+    let asker = asker(request, workflow);
+    let mut blocks = vec![format!(
+        "{} from {}\n{}",
+        style.accent(kind_title(body.kind)),
+        style.bold(&asker),
+        indented(&printable(body.prompt.trim()), "  "),
+    )];
+    if !body.options.is_empty() {
+        let listed = body.options.iter().enumerate().map(|(n, option)| {
+            let label = style.bold(&printable_line(&option.label));
+            match &option.description {
+                Some(more) => {
+                    let more = indented(&printable(more), "     ");
+                    format!("  {}  {label}\n{}", n + 1, style.dim(&more))
+                }
+                None => format!("  {}  {label}", n + 1),
+            }
+        });
+        blocks.push(listed.collect::<Vec<_>>().join("\n"));
+    }
+    if let Some(proposal) = body.proposal() {
+        blocks.push(fields(proposal, "  "));
+    }
+    let context = context(&body.context);
+    if !context.is_empty() {
+        blocks.push(style.dim(&context));
+    }
+    let mut notes = Vec::new();
+    for reason in &body.reasons {
+        notes.push(format!("  because: {}", printable_line(reason)));
+    }
+    if let Some(at) = body.expires_at {
+        notes.push(style.warn(&format!("  answer by {} ({})", local(at), until(at, now))));
+    }
+    if let Some(taken) = &request.decision {
+        let what = decision(&taken.decision);
+        notes.push(format!(
+            "  {what}, by {} at {}",
+            printable_line(taken.by.as_str()),
+            local(taken.at)
+        ));
+    } else if request.status != RequestStatus::Pending {
+        notes.push(format!("  {}", request.status.as_str()));
+    }
+    notes.push(style.dim(&format!("  {}", request.id)));
+    blocks.push(notes.join("\n"));
+    blocks.join("\n\n")
+}
+
+/// Who asks: what people call the agent, and the way to it.
+fn asker(request: &Request, workflow: Option<&Workflow>) -> String {
+    let path: Vec<String> =
+        request.body.agent_path.iter().map(|name| printable_line(name)).collect();
+    let path = path.join(" › ");
+    let agent = request.body.agent_path.last();
+    let title = workflow.and_then(|it| it.agents.get(&**agent?)?.name.as_deref());
+    match title {
+        Some(title) => format!("{} ({path})", printable_line(title)),
+        None if path.is_empty() => printable_line(&request.workflow),
+        None => path,
+    }
+}
+
+/// The small facts of a context; what is large is for `?`.
+fn context(context: &Value) -> String {
+    let Value::Object(all) = context else { return String::new() };
+    let facts: serde_json::Map<String, Value> = all
+        .iter()
+        .filter(|(name, value)| {
+            !matches!(name.as_str(), "proposal" | "options")
+                && !matches!(value, Value::Null | Value::Array(_) | Value::Object(_))
+        })
+        .map(|(name, value)| (name.clone(), short(&inline(value), 200).into()))
+        .collect();
+    if facts.is_empty() { String::new() } else { fields(&Value::Object(facts), "  ") }
+}
+
+/// A decision in a few words.
+pub(crate) fn decision(decision: &Decision) -> String {
+    let with = |word: &str, more: &Option<String>| match more {
+        Some(more) => format!("{word}: {}", short(more, 120)),
+        None => word.to_owned(),
+    };
+    match decision {
+        Decision::Respond { content } => format!("answered: {}", short(&inline(content), 120)),
+        Decision::Approve { note, .. } => with("approved", note),
+        Decision::Edit { value, .. } => {
+            format!("approved with changes: {}", short(&value.to_string(), 160))
+        }
+        Decision::Reject { reason, .. } => with("rejected", reason),
+        Decision::Revise { feedback } => with("sent back", feedback),
+        Decision::Redo { feedback } => with("to be done again", feedback),
+        Decision::Retry { feedback } => with("to be tried again", feedback),
+        Decision::Skip { reason } => with("skipped", reason),
+        Decision::Abort { reason } => with("aborted", reason),
+    }
+}
+
+fn indented(text: &str, indent: &str) -> String {
+    text.lines().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
+}

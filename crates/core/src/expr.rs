@@ -1,0 +1,187 @@
+//! Conditions and small transformations in CEL, bounded.
+
+use serde_json::Value;
+
+/// The longest expression accepted.
+pub const MAX_EXPR_BYTES: usize = 4 * 1024;
+/// How many operators, brackets and spaces an expression may have, and how deep brackets may nest:
+/// the parser and the evaluator work by recursion.
+const MAX_OPERATORS: usize = 300;
+const MAX_NESTING: usize = 32;
+
+/// A compiled CEL expression.
+pub struct Expr {
+    source: String,
+    program: cel::Program,
+}
+
+impl std::fmt::Debug for Expr {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Expr({:?})", self.source)
+    }
+}
+
+impl Expr {
+    /// Compiles `source`. `known` are the variables it may use.
+    pub fn compile(source: &str, known: &[&str]) -> Result<Self, String> {
+        if source.len() > MAX_EXPR_BYTES {
+            return Err(format!(
+                "the expression has {} bytes; at most {MAX_EXPR_BYTES} are accepted",
+                source.len()
+            ));
+        }
+        let (mut nesting, mut operators) = (0_usize, 0_usize);
+        for byte in source.bytes() {
+            match byte {
+                b'(' | b'[' | b'{' | b'!' | b'-' | b'?' => nesting += 1,
+                b')' | b']' | b'}' => nesting = nesting.saturating_sub(1),
+                _ => {}
+            }
+            operators += usize::from(byte.is_ascii_punctuation() || byte == b' ');
+            if nesting > MAX_NESTING || operators > MAX_OPERATORS {
+                return Err(
+                    "it is too long or nests too deep; do it in several executors, or in a \
+                            function"
+                        .to_owned(),
+                );
+            }
+        }
+        let program = cel::Program::compile(source).map_err(|errors| {
+            let text = errors.to_string();
+            text.lines().next().unwrap_or("it cannot be parsed").trim().to_owned()
+        })?;
+        let mut unknown: Vec<String> = program
+            .references()
+            .variables()
+            .iter()
+            .filter(|name| !known.contains(name))
+            .map(ToString::to_string)
+            .collect();
+        unknown.sort();
+        if !unknown.is_empty() {
+            return Err(format!(
+                "unknown name{} `{}`; known here: {}",
+                if unknown.len() == 1 { "" } else { "s" },
+                unknown.join("`, `"),
+                known.join(", ")
+            ));
+        }
+        Ok(Self { source: source.to_owned(), program })
+    }
+
+    /// The text it was compiled from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Its value, with `variables` in place.
+    pub fn eval(&self, variables: &[(&str, &Value)]) -> Result<Value, String> {
+        let mut context = cel::Context::default();
+        for (name, value) in variables {
+            context.add_variable_from_value(*name, to_cel(value));
+        }
+        let value = self
+            .program
+            .execute(&context)
+            .map_err(|error| format!("`{}`: {error}", self.source))?;
+        from_cel(&value)
+            .ok_or_else(|| format!("`{}` gives a value JSON does not know", self.source))
+    }
+
+    /// Whether it holds. Anything but `true` or `false` is an error.
+    pub fn holds(&self, variables: &[(&str, &Value)]) -> Result<bool, String> {
+        match self.eval(variables)? {
+            Value::Bool(holds) => Ok(holds),
+            other => Err(format!("`{}` gives {other}, not true or false", self.source)),
+        }
+    }
+}
+
+/// JSON as CEL sees it. Whole numbers are `int`, so that they compare and add with literals.
+fn to_cel(value: &Value) -> cel::Value {
+    match value {
+        Value::Null => cel::Value::Null,
+        Value::Bool(flag) => cel::Value::Bool(*flag),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(int), _) => cel::Value::Int(int),
+            (None, Some(uint)) => cel::Value::UInt(uint),
+            (None, None) => cel::Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => cel::Value::String(text.clone().into()),
+        Value::Array(items) => {
+            cel::Value::List(items.iter().map(to_cel).collect::<Vec<_>>().into())
+        }
+        Value::Object(fields) => {
+            let map: std::collections::HashMap<String, cel::Value> =
+                fields.iter().map(|(name, value)| (name.clone(), to_cel(value))).collect();
+            map.into()
+        }
+    }
+}
+
+/// A CEL value as JSON, with object keys in order.
+fn from_cel(value: &cel::Value) -> Option<Value> {
+    Some(match value {
+        cel::Value::List(items) => Value::Array(items.iter().map(from_cel).collect::<Option<_>>()?),
+        cel::Value::Map(map) => {
+            let mut fields: Vec<(String, Value)> = map
+                .map
+                .iter()
+                .map(|(key, value)| Some((key.to_string(), from_cel(value)?)))
+                .collect::<Option<_>>()?;
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(fields.into_iter().collect())
+        }
+        other => other.json().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn conditions() {
+        let expr = Expr::compile("output.score > 3 && input.startsWith('a')", &["output", "input"])
+            .unwrap();
+        let holds = |output: Value| expr.holds(&[("output", &output), ("input", &json!("abc"))]);
+        assert_eq!(holds(json!({ "score": 4 })), Ok(true));
+        assert_eq!(holds(json!({ "score": 2 })), Ok(false));
+        assert!(holds(json!({})).is_err());
+        let expr = Expr::compile("{'n': output.n + 1}", &["output"]).unwrap();
+        assert_eq!(expr.eval(&[("output", &json!({ "n": 1 }))]), Ok(json!({ "n": 2 })));
+    }
+
+    #[test]
+    fn wrong_expressions_are_named() {
+        assert!(Expr::compile("outptu.x", &["output"]).unwrap_err().contains("outptu"));
+        assert!(Expr::compile("output +", &["output"]).is_err());
+        assert!(Expr::compile(&"(".repeat(5_000), &[]).is_err());
+        assert!(Expr::compile(&"(".repeat(500), &[]).is_err());
+        assert!(Expr::compile("", &[]).is_err());
+    }
+
+    #[test]
+    fn the_longest_expressions_fit_a_worker_threads_stack() {
+        let tests = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
+            let value = json!([1, [1]]);
+            for (piece, end) in [
+                ("(", "1"),
+                ("output[1][0]+", "1"),
+                ("!", "true"),
+                ("output[0].", "a"),
+                ("1?2:", "3"),
+            ] {
+                for times in 1..=300 {
+                    let close = if piece == "(" { ")".repeat(times) } else { String::new() };
+                    let source = format!("{}{end}{close}", piece.repeat(times));
+                    if let Ok(expr) = Expr::compile(&source, &["output"]) {
+                        let _ = expr.eval(&[("output", &value)]);
+                    }
+                }
+            }
+        });
+        tests.unwrap().join().unwrap();
+    }
+}

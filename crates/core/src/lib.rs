@@ -1,0 +1,32 @@
+//! The words of Signoff as types, and the rules between them.
+//!
+//! Everything here is pure: no I/O, no clock, no randomness, no threads. A run *is* its journal;
+//! [`RunState`] is the fold of that journal, and [`plan`] turns a state and an input into the events
+//! to append next. The layers above perform what is planned and append what happened.
+
+pub mod answer;
+pub mod decision;
+pub mod expr;
+pub mod graph;
+pub mod id;
+pub mod journal;
+pub mod message;
+pub mod plan;
+pub mod request;
+pub mod schema;
+pub mod state;
+pub mod time;
+pub mod tool;
+pub mod workflow;
+
+pub use decision::{Actor, Decision, DecisionKind, Refusal};
+pub use graph::{Edge, ExecutorDef, ExecutorKind, Graph};
+pub use id::{ActivationId, ConversationId, Key, Name, RequestId, RequestNo, RunId, Seq};
+pub use journal::{Caller, Entry, ErrorInfo, Event, Input, Outcome, Payload};
+pub use message::{Message, Part, Role};
+pub use request::{Choice, Request, RequestBody, RequestKind, RequestStatus};
+
+pub use state::{JournalError, RunState, RunStatus};
+pub use time::{Span, Timestamp};
+pub use tool::{Effects, ToolSpec};
+pub use workflow::Workflow;

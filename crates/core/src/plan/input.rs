@@ -1,0 +1,73 @@
+//! What reaches a run from outside.
+
+use crate::decision::{Decision, Then};
+use crate::id::RequestNo;
+use crate::journal::{ErrorInfo, Event, Input};
+use crate::state::RunState;
+
+/// The events an input leads to. None, if it comes too late to matter: an answer to a request that is
+/// gone, a second pause, anything after the end.
+pub fn input(state: &RunState, input: &Input) -> Vec<Event> {
+    if state.end.is_some() {
+        return Vec::new();
+    }
+    match input {
+        Input::Decided { request, decision, by } => {
+            if !waits(state, *request) {
+                return Vec::new();
+            }
+            let decided =
+                Event::Decided { request: *request, decision: decision.clone(), by: by.clone() };
+            match decision {
+                Decision::Abort { reason } | Decision::Reject { reason, then: Then::Stop } => {
+                    let end = Event::RunCancelled { by: by.clone(), reason: reason.clone() };
+                    std::iter::once(decided).chain(ending(state, Some(*request), end)).collect()
+                }
+                _ => vec![decided],
+            }
+        }
+        Input::Expired { request } if waits(state, *request) => {
+            vec![Event::Expired { request: *request }]
+        }
+        Input::Timer { activation, key } => match state.open.get(activation) {
+            Some(open) if open.timers.get(key).is_some_and(|(_, fired)| !fired) => {
+                vec![Event::TimerFired { activation: *activation, key: key.clone() }]
+            }
+            _ => Vec::new(),
+        },
+        Input::ChildEnded { activation, key, outcome } => match state.open.get(activation) {
+            Some(open) if open.children.contains_key(key) => vec![Event::ChildEnded {
+                activation: *activation,
+                key: key.clone(),
+                outcome: outcome.clone(),
+            }],
+            _ => Vec::new(),
+        },
+        Input::OutOfTime {} => {
+            let error = ErrorInfo::new("limit_wall", "the run took longer than its limit allows")
+                .hint("raise limits.wall in the workflow file");
+            ending(state, None, Event::RunFailed { error })
+        }
+        Input::Cancel { by, reason } => {
+            let end = Event::RunCancelled { by: by.clone(), reason: reason.clone() };
+            ending(state, None, end)
+        }
+        Input::Pause { by } if !state.paused => vec![Event::Paused { by: by.clone() }],
+        Input::Resume { by } if state.paused => vec![Event::Resumed { by: by.clone() }],
+        Input::Expired { .. } | Input::Pause { .. } | Input::Resume { .. } => Vec::new(),
+    }
+}
+
+fn waits(state: &RunState, request: RequestNo) -> bool {
+    state.requests.get(&request).is_some_and(|request| request.answer.is_none())
+}
+
+/// The end of a run before its work is done: what waits for people is taken back first.
+fn ending(state: &RunState, except: Option<RequestNo>, end: Event) -> Vec<Event> {
+    state
+        .pending()
+        .filter(|(request, _)| Some(*request) != except)
+        .map(|(request, _)| Event::Withdrawn { request })
+        .chain(std::iter::once(end))
+        .collect()
+}

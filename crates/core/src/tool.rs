@@ -1,0 +1,58 @@
+//! What the engine must know of a tool before it lets an agent call it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::Name;
+
+/// A tool as an agent and a gate see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: Name,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub parameters: Value,
+    /// What calling it does to the world.
+    #[serde(default)]
+    pub effects: Effects,
+}
+
+/// What calling a tool does to the world. Nothing is assumed harmless unless said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Effects {
+    /// It only looks.
+    pub read_only: bool,
+    /// Calling it twice with the same idempotency key is the same as calling it once.
+    pub idempotent: bool,
+    /// It can destroy what cannot be brought back.
+    pub destructive: bool,
+    /// It reaches outside this system.
+    pub open_world: bool,
+    /// It changes files.
+    pub file_edit: bool,
+    /// It runs programs.
+    pub execute: bool,
+    /// It uses the network.
+    pub network: bool,
+}
+
+impl Effects {
+    /// A tool that only looks.
+    pub const READ_ONLY: Self = Self {
+        read_only: true,
+        idempotent: true,
+        destructive: false,
+        open_world: false,
+        file_edit: false,
+        execute: false,
+        network: false,
+    };
+
+    /// Whether a call may simply be made again when it is not known to have happened.
+    pub fn repeatable(self) -> bool {
+        self.read_only || self.idempotent
+    }
+}

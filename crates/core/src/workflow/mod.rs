@@ -1,0 +1,353 @@
+//! Workflow definitions: what a file says, after it was read and checked.
+//!
+//! A definition is self-contained (prompt files are read in, sub-workflows pinned by hash), so that
+//! its content hash stands for everything a run on it will do.
+
+mod bundle;
+mod compile;
+mod diagnostic;
+mod files;
+mod hash;
+mod parse;
+mod publish;
+mod read;
+mod scalar;
+mod structure;
+mod tree;
+mod types;
+mod validate;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use bundle::link;
+pub use compile::{EDGE_VARIABLES, TRANSFORM_VARIABLES};
+pub use diagnostic::Diagnostic;
+pub use files::{FileSource, MAX_PROMPT_BYTES, MapFiles, NoFiles};
+pub use parse::{Parsed, text_of, yaml};
+pub use publish::{SCHEMA_ID, json_schema};
+pub use tree::{MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Position, Tree};
+pub use validate::Known;
+
+use crate::id::Name;
+use crate::request::RequestKind;
+use crate::time::Span;
+
+/// What a workflow, an agent, an executor, a type or a tool may be called.
+pub(crate) const NAME_PATTERN: &str = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$";
+
+/// A workflow definition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Workflow {
+    /// The workflow's id: letters, digits, `_` and `-`.
+    #[serde(rename = "workflow")]
+    #[schemars(regex(pattern = NAME_PATTERN))]
+    pub id: String,
+    /// What it does, for people who choose among workflows.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// The model alias its agents use unless they name their own.
+    #[serde(default = "default_model")]
+    pub model: String,
+    /// JSON Schema of the start input. Text, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// Inputs to try it with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Value>,
+    /// JSON Schemas by name, for `$ref: "#/types/NAME"`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub types: BTreeMap<String, Value>,
+    /// The agents.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, Agent>,
+    /// Tools with canned replies, for demonstrations and tests without a network.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, CannedTool>,
+    /// How the agents work together.
+    pub pattern: Pattern,
+    /// For `pattern: coordinator`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coordinator: Option<Coordinator>,
+    /// For `pattern: sequential`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequential: Option<Sequential>,
+    /// For `pattern: concurrent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<Concurrent>,
+    /// For `pattern: graph`: the executors. Every agent is one by its own name already.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub executors: BTreeMap<String, ExecutorFile>,
+    /// For `pattern: graph`: the ways between executors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<EdgeFile>,
+    /// For `pattern: graph`: the executor that gets the input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// Bounds on a run.
+    #[serde(default, skip_serializing_if = "Limits::is_default")]
+    pub limits: Limits,
+    /// The workflows it uses, by id, with the content hash of each. Filled in when it is loaded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(skip)]
+    pub uses: BTreeMap<String, String>,
+}
+
+fn default_model() -> String {
+    "default".to_owned()
+}
+
+/// How agents work together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// A coordinator sends the work round its specialists and puts the result together.
+    Coordinator,
+    /// One agent after another.
+    Sequential,
+    /// All agents at once, then an aggregator.
+    Concurrent,
+    /// Executors and edges as listed.
+    Graph,
+}
+
+impl Pattern {
+    /// The word used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Coordinator => "coordinator",
+            Self::Sequential => "sequential",
+            Self::Concurrent => "concurrent",
+            Self::Graph => "graph",
+        }
+    }
+}
+
+/// An agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    /// What people call it. Its id, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is told to be and do: text, or the name of a `.md` or `.txt` file beside this one.
+    pub instructions: String,
+    /// The tools it may call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// JSON Schema of its final answer. Bad output gets one repair turn. Free text, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// A model alias of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How long its questions to people wait for an answer. For ever, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_within: Option<Span>,
+    /// How many model calls one turn may take.
+    #[serde(default = "default_max_steps")]
+    pub max_steps: u32,
+}
+
+fn default_max_steps() -> u32 {
+    16
+}
+
+/// A tool whose replies are written down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CannedTool {
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Value>,
+    /// The first whose pattern is found in the arguments (as JSON text, without regard to case) replies.
+    pub replies: Vec<CannedReply>,
+}
+
+/// One reply of a canned tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CannedReply {
+    /// A regular expression; matches anything, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// What the tool gives back.
+    pub reply: Value,
+}
+
+/// The coordinator pattern.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Coordinator {
+    /// The agent that puts the result together.
+    pub agent: String,
+    /// The agents that do the work. Their output must have a `next_agent` that may be null.
+    pub specialists: Vec<String>,
+    /// Who begins. The first specialist, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// Whether every specialist must have been heard before the result is put together.
+    #[serde(default)]
+    pub require: Require,
+    /// How often one specialist may be visited.
+    #[serde(default = "default_max_visits")]
+    pub max_visits: u32,
+}
+
+fn default_max_visits() -> u32 {
+    3
+}
+
+/// Which specialists must have been heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Require {
+    /// All of them.
+    #[default]
+    All,
+    /// Whoever was visited.
+    Any,
+}
+
+/// The sequential pattern.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sequential {
+    /// The agents, in order.
+    pub agents: Vec<String>,
+}
+
+/// The concurrent pattern.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Concurrent {
+    /// The agents that work at the same time.
+    pub agents: Vec<String>,
+    /// The agent that makes one answer of theirs. Without one the run gives all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregator: Option<String>,
+}
+
+/// An executor of a graph: exactly one of these.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutorFile {
+    /// An agent takes a turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// A function registered with the engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// A CEL expression over `output` (the message it got) and `input` (the run's input).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transform: Option<String>,
+    /// A person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<AskFile>,
+    /// Another workflow, by id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+}
+
+/// A question asked by the workflow itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskFile {
+    /// The question.
+    pub prompt: String,
+    /// What kind of question: input, selection or approval.
+    #[serde(default = "default_ask_kind")]
+    pub kind: RequestKind,
+    /// The answers of a selection.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// How long it waits for an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Span>,
+}
+
+fn default_ask_kind() -> RequestKind {
+    RequestKind::Input
+}
+
+/// A way between executors: `from` and `to`, or `from` and `switch`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EdgeFile {
+    /// Where it starts. A list waits for all of them (fan-in).
+    pub from: OneOrMany,
+    /// Where it leads. A list goes to all of them (fan-out).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<OneOrMany>,
+    /// A CEL condition over `output` (what `from` gave), `input` (the run's) and `visits` (by executor).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// The first case that holds is taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switch: Vec<CaseFile>,
+    /// How often it may be taken in one run. Every loop needs one such bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
+}
+
+/// A case of a switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseFile {
+    /// A CEL condition; the last case may do without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// Where it leads.
+    pub to: String,
+}
+
+/// One name, or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// One.
+    One(String),
+    /// Several.
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    /// The names.
+    pub fn names(&self) -> Vec<Name> {
+        match self {
+            Self::One(name) => vec![name.as_str().into()],
+            Self::Many(names) => names.iter().map(|name| name.as_str().into()).collect(),
+        }
+    }
+}
+
+/// Bounds on a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// How many model calls a run may make.
+    pub model_calls: u32,
+    /// How many activations a run may open.
+    pub activations: u32,
+    /// How long a run may take, waiting included. No limit, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall: Option<Span>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { model_calls: 1_000, activations: 100_000, wall: None }
+    }
+}
+
+impl Limits {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,60 @@
+//! What a provider is asked and what it gives back.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::Value;
+use signoff_core::id::Name;
+use signoff_core::journal::ErrorInfo;
+pub use signoff_core::journal::{Reply as ModelReply, Usage};
+use signoff_core::{Message, ToolSpec};
+
+/// A future that a trait object can return.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One question to a model.
+#[derive(Clone, Debug)]
+pub struct ModelRequest {
+    /// The agent that asks.
+    pub agent: Name,
+    /// The model alias it asks.
+    pub model: Name,
+    /// How many calls this agent has made before in this run.
+    pub turn: u32,
+    /// What the agent is told to be and do.
+    pub instructions: Arc<str>,
+    /// The whole conversation as this agent sees it.
+    pub messages: Vec<Arc<Message>>,
+    /// The tools it may call.
+    pub tools: Arc<[ToolSpec]>,
+    /// JSON Schema its final answer must fit.
+    pub output: Option<Arc<Value>>,
+}
+
+/// A piece of a reply, as it comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delta {
+    /// More of the text.
+    Text(String),
+}
+
+/// Why there is no reply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", info.message)]
+pub struct ModelError {
+    /// What went wrong.
+    pub info: ErrorInfo,
+    /// Whether asking again may help.
+    pub retryable: bool,
+}
+
+/// A source of replies.
+pub trait Provider: Send + Sync + std::fmt::Debug {
+    /// Asks. Pieces of the text go to `sink` as they come; the reply holds all of it once more.
+    fn complete<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a (dyn Fn(Delta) + Send + Sync),
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>>;
+}

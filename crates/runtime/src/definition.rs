@@ -1,0 +1,84 @@
+//! A workflow definition made ready to run: graph, executors, agents with their models and tools.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use signoff_core::graph::{ExecutorKind, Graph};
+use signoff_core::journal::ErrorInfo;
+use signoff_core::plan::Rules;
+use signoff_core::schema::{self, Validator};
+use signoff_core::{Name, Workflow};
+
+use crate::agent::{AgentExecutor, AgentSpec};
+use crate::engine::Parts;
+use crate::executor::{Executor, Listed};
+use crate::patterns::coordinator::CoordinatorExecutor;
+
+/// A definition that this process can run.
+pub struct Definition {
+    /// The definition itself.
+    pub workflow: Workflow,
+    /// Its content hash.
+    pub version: Name,
+    /// Its graph.
+    pub graph: Graph,
+    executors: Vec<Arc<dyn Executor>>,
+    input: Validator,
+}
+
+impl std::fmt::Debug for Definition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Definition({} {})", self.workflow.id, self.version)
+    }
+}
+
+impl Definition {
+    /// Makes `workflow` ready, or says what this process lacks for it.
+    pub(crate) fn compile(workflow: Workflow, parts: &Parts) -> Result<Self, ErrorInfo> {
+        let graph =
+            workflow.graph().map_err(|problem| ErrorInfo::new("invalid_workflow", problem))?;
+        let mut agents: HashMap<Name, Arc<AgentSpec>> = HashMap::new();
+        for id in workflow.agents.keys() {
+            let spec = AgentSpec::new(&workflow, id, parts)?;
+            agents.insert(id.as_str().into(), Arc::new(spec));
+        }
+        let agent = |name: &str| {
+            agents.get(name).cloned().ok_or_else(|| {
+                ErrorInfo::new("unknown_agent", format!("there is no agent `{name}`"))
+            })
+        };
+        let mut executors: Vec<Arc<dyn Executor>> = Vec::with_capacity(graph.executors().len());
+        for def in graph.executors() {
+            executors.push(match &def.kind {
+                ExecutorKind::Agent { agent: name } => Arc::new(AgentExecutor(agent(name)?)),
+                ExecutorKind::Coordinator => {
+                    let settings = workflow.coordinator.clone().ok_or_else(|| {
+                        ErrorInfo::new("invalid_workflow", "`coordinator` is missing")
+                    })?;
+                    let lead = agent(&settings.agent)?;
+                    Arc::new(CoordinatorExecutor::new(settings, lead))
+                }
+                ExecutorKind::Function { name } => parts.function(name)?,
+                kind => Arc::new(Listed(kind.clone())),
+            });
+        }
+        let input = schema::compile(&workflow.input_schema())
+            .map_err(|problem| ErrorInfo::new("invalid_workflow", problem))?;
+        let version = workflow.version().into();
+        Ok(Self { workflow, version, graph, executors, input })
+    }
+
+    /// Whether a run can start on `input`; if not, every problem.
+    pub(crate) fn check_input(&self, input: &Value) -> Result<(), Vec<String>> {
+        schema::problems(&self.input, input)
+    }
+
+    pub(crate) fn executor(&self, name: &str) -> Option<&Arc<dyn Executor>> {
+        self.executors.get(self.graph.position(name)?)
+    }
+
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        Rules { graph: &self.graph, limits: &self.workflow.limits }
+    }
+}

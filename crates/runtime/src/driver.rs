@@ -1,0 +1,396 @@
+//! Drives one run: starts what can move, journals what comes of it, parks it when nothing can.
+
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use futures_util::stream::{FuturesUnordered, Stream};
+use signoff_core::journal::{ErrorInfo, Input, Outcome};
+use signoff_core::state::RunEnd;
+use signoff_core::{ActivationId, RunState, RunStatus, Seq, plan};
+use signoff_store::{Append, BoxFuture, End, Lease, Rest, Snapshot, StoreError};
+
+use crate::activation::{ActivationFuture, Finished};
+use crate::cell::RunCell;
+use crate::engine::EngineInner;
+use crate::live::LiveEvent;
+
+/// Entries that may wait for a commit before one is made anyway.
+const MAX_PENDING: usize = 1024;
+/// A run shorter than this loads fast enough without a snapshot.
+const FIRST_SNAPSHOT: Seq = 512;
+
+/// How driving a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DriveEnd {
+    /// The run is over, or waits.
+    Rests(RunStatus),
+    /// Somebody else drives it now, or the store failed. What was not durable never happened.
+    Lost(ErrorInfo),
+    /// This process lacks something the run needs. It was given back untouched.
+    Unable(ErrorInfo),
+}
+
+pub(crate) struct Driver {
+    cell: Arc<RunCell>,
+    lease: Lease,
+    running: FuturesUnordered<ActivationFuture>,
+    commits: VecDeque<(Seq, BoxFuture<'static, Result<(), StoreError>>)>,
+    snapshot_at: Seq,
+    renewal: Option<Pin<Box<tokio::time::Sleep>>>,
+}
+
+enum Step {
+    Activation(ActivationId, Finished),
+    Committed(Seq, Result<(), StoreError>),
+    Look,
+    Inputs,
+    Renew,
+}
+
+impl EngineInner {
+    /// Drives a run under `lease` until it rests.
+    pub(crate) async fn drive(self: &Arc<Self>, lease: Lease) -> DriveEnd {
+        let run = lease.run.clone();
+        let loaded = match self.store.load(&run, None) {
+            Ok(loaded) => loaded,
+            Err(error) => return self.give_back(lease, &error.to_string()).await,
+        };
+        let (state, snapshot_at) = match self.state_of(&loaded) {
+            Ok(found) => found,
+            Err(error) => return self.give_back(lease, &error.to_string()).await,
+        };
+        self.drive_from(lease, state, snapshot_at, loaded.inputs).await
+    }
+
+    /// Drives a run whose state is known.
+    pub(crate) async fn drive_from(
+        self: &Arc<Self>,
+        mut lease: Lease,
+        mut state: RunState,
+        mut snapshot_at: Seq,
+        mut inputs: Vec<(u64, Input)>,
+    ) -> DriveEnd {
+        loop {
+            let definition = match self.definition(&state.started.version) {
+                Ok(definition) => definition,
+                Err(error) => {
+                    let _ = self.store.release(lease).await;
+                    return DriveEnd::Unable(error);
+                }
+            };
+            let run = lease.run.clone();
+            let cell = Arc::new(RunCell::new(run.clone(), Arc::clone(self), definition, state));
+            cell.take_inputs(&inputs);
+            self.active(&cell);
+            let mut driver = Driver {
+                cell: Arc::clone(&cell),
+                lease,
+                running: FuturesUnordered::new(),
+                commits: VecDeque::new(),
+                snapshot_at,
+                renewal: None,
+            };
+            let end = driver.run().await;
+            drop(driver);
+            self.inactive(&cell);
+            self.live.send(&cell.id, &cell.root, LiveEvent::Quiet);
+            let consumed = cell.lock().consumed;
+            if let DriveEnd::Rests(status) = end {
+                if status.is_over() {
+                    let parent = cell.lock().state.started.parent.clone();
+                    if let Some(parent) = parent {
+                        self.nudge(&parent.run).await;
+                    }
+                    return end;
+                }
+                // An input that came while the run was being parked found it leased: it is ours to see.
+                let late = self.store.inputs(&run, consumed).is_ok_and(|late| !late.is_empty());
+                if late && let Some(again) = self.claim_run(&run).await {
+                    let reloaded = self.store.load(&run, None).ok();
+                    let found = reloaded.and_then(|loaded| {
+                        self.state_of(&loaded).ok().map(|(state, at)| (loaded.inputs, state, at))
+                    });
+                    if let Some((new_inputs, fresh, at)) = found {
+                        (lease, inputs, state, snapshot_at) = (again, new_inputs, fresh, at);
+                        continue;
+                    }
+                    let _ = self.store.release(again).await;
+                }
+            }
+            return end;
+        }
+    }
+
+    async fn give_back(&self, lease: Lease, problem: &str) -> DriveEnd {
+        let _ = self.store.release(lease).await;
+        DriveEnd::Unable(ErrorInfo::new("store", problem))
+    }
+}
+
+impl Driver {
+    async fn run(&mut self) -> DriveEnd {
+        loop {
+            self.start_ready();
+            if let Some(lost) = self.cell.lock().lost.clone() {
+                return DriveEnd::Lost(lost);
+            }
+            if self.cell.lock().state.end.is_some() {
+                self.running.clear();
+                return self.rest().await;
+            }
+            if self.nothing_moves() {
+                return self.rest().await;
+            }
+            self.flush_if_wanted();
+            match self.next().await {
+                Step::Activation(id, finished) => self.finished(id, finished),
+                Step::Committed(seq, result) => self.committed(seq, result),
+                Step::Look => {}
+                Step::Inputs => self.take_inputs(),
+                Step::Renew => self.renew().await,
+            }
+        }
+    }
+
+    /// Starts activations until none is ready. Most finish at the first poll.
+    fn start_ready(&mut self) {
+        let mut task = TaskContext::from_waker(std::task::Waker::noop());
+        loop {
+            let id = {
+                let mut inner = self.cell.lock();
+                if inner.state.paused || inner.state.end.is_some() || inner.lost.is_some() {
+                    return;
+                }
+                let Some(id) = inner.ready.pop_front() else { return };
+                if inner.links.contains_key(&id) {
+                    continue;
+                }
+                id
+            };
+            let Some(mut work) = ActivationFuture::start(&self.cell, id) else { continue };
+            match Pin::new(&mut work).poll(&mut task) {
+                Poll::Ready((id, finished)) => self.finished(id, finished),
+                // Polled again from the set, this time with a waker that counts.
+                Poll::Pending => self.running.push(work),
+            }
+            if self.cell.lock().pending.len() >= MAX_PENDING {
+                self.flush();
+            }
+        }
+    }
+
+    fn finished(&mut self, id: ActivationId, finished: Finished) {
+        let now = self.cell.engine.clock.now();
+        let rules = self.cell.definition.rules();
+        let mut inner = self.cell.lock();
+        inner.links.remove(&id);
+        let caller = inner.state.open.get(&id).and_then(|open| open.caller.clone());
+        let events = match finished {
+            Finished::Done(output) => plan::completed(&inner.state, rules, id, output),
+            Finished::Failed(error) => plan::failed(&inner.state, id, error),
+            Finished::Suspended => return,
+        };
+        for event in events {
+            inner.emit(now, event);
+        }
+        if let Some(caller) = caller {
+            inner.poke(caller.activation);
+        } else if let Some(end) = plan::settle(&inner.state, rules) {
+            inner.emit(now, end);
+        }
+    }
+
+    /// Whether nothing in the run can move without something from outside.
+    fn nothing_moves(&self) -> bool {
+        let inner = self.cell.lock();
+        let startable = !inner.ready.is_empty() && !inner.state.paused;
+        !startable
+            && self
+                .running
+                .iter()
+                .all(|work| inner.links.get(&work.id).is_some_and(|link| !link.is_active()))
+    }
+
+    /// Whether what the activations just did asks for something the loop does.
+    fn something_new(&self) -> bool {
+        let inner = self.cell.lock();
+        inner.want_flush
+            || inner.lost.is_some()
+            || inner.state.end.is_some()
+            || (!inner.ready.is_empty() && !inner.state.paused)
+    }
+
+    async fn next(&mut self) -> Step {
+        let cell = Arc::clone(&self.cell);
+        poll_fn(|task| {
+            cell.driver.register(task.waker());
+            if let Poll::Ready(Some((id, finished))) = Pin::new(&mut self.running).poll_next(task) {
+                return Poll::Ready(Step::Activation(id, finished));
+            }
+            if self.something_new() {
+                return Poll::Ready(Step::Look);
+            }
+            if let Some((seq, commit)) = self.commits.front_mut()
+                && let Poll::Ready(result) = commit.as_mut().poll(task)
+            {
+                let seq = *seq;
+                self.commits.pop_front();
+                return Poll::Ready(Step::Committed(seq, result));
+            }
+            if cell.inputs_waiting() {
+                return Poll::Ready(Step::Inputs);
+            }
+            let engine = &cell.engine;
+            let renewal = self
+                .renewal
+                .get_or_insert_with(|| Box::pin(tokio::time::sleep(engine.lease_ttl.to_std() / 3)));
+            if renewal.as_mut().poll(task).is_ready() {
+                self.renewal = None;
+                return Poll::Ready(Step::Renew);
+            }
+            // What the activations just did may have left the run with nothing to do but wait.
+            if self.nothing_moves() {
+                return Poll::Ready(Step::Look);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    fn take_inputs(&mut self) {
+        let consumed = self.cell.lock().consumed;
+        match self.cell.engine.store.inputs(&self.cell.id, consumed) {
+            Ok(inputs) => self.cell.take_inputs(&inputs),
+            Err(error) => self.lose(&error),
+        }
+    }
+
+    async fn renew(&mut self) {
+        let engine = Arc::clone(&self.cell.engine);
+        let until = engine.clock.now().plus(engine.lease_ttl);
+        match engine.store.renew(vec![self.lease.clone()], until).await {
+            Ok(kept) if kept.is_empty() => {
+                self.lose(&StoreError::Fenced { run: self.cell.id.clone() });
+            }
+            Ok(_) => self.take_inputs(),
+            Err(error) => self.lose(&error),
+        }
+    }
+
+    fn committed(&mut self, seq: Seq, result: Result<(), StoreError>) {
+        match result {
+            Ok(()) => self.cell.lock().acknowledged(seq),
+            Err(error) => self.lose(&error),
+        }
+    }
+
+    fn lose(&mut self, error: &StoreError) {
+        let code = if matches!(error, StoreError::Fenced { .. }) { "fenced" } else { "store" };
+        self.cell.lock().lose(ErrorInfo::new(code, error.to_string()));
+    }
+
+    fn flush_if_wanted(&mut self) {
+        let wanted = {
+            let mut inner = self.cell.lock();
+            std::mem::take(&mut inner.want_flush) && !inner.pending.is_empty()
+        };
+        if wanted {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let status = self.cell.lock().state.status();
+        self.submit(status, Rest::Keep);
+    }
+
+    /// Hands all pending entries to the store.
+    fn submit(&mut self, status: RunStatus, rest: Rest) {
+        let snapshot = self.snapshot(&rest);
+        let cell = &self.cell;
+        let mut inner = cell.lock();
+        let entries = std::mem::take(&mut inner.pending);
+        let last = inner.state.seq;
+        let watched = cell.engine.live.watched();
+        let shown = (watched && !entries.is_empty()).then(|| entries.clone().into());
+        let append = Append {
+            lease: self.lease.clone(),
+            expected: inner.submitted,
+            entries,
+            consumed: inner.consumed,
+            status,
+            rest,
+            snapshot,
+        };
+        inner.submitted = last;
+        drop(inner);
+        let commit = cell.engine.store.append(append);
+        let commit: BoxFuture<'static, _> = match shown {
+            None => commit,
+            Some(shown) => {
+                let cell = Arc::clone(cell);
+                Box::pin(async move {
+                    commit.await?;
+                    cell.engine.live.send(&cell.id, &cell.root, LiveEvent::Committed(shown));
+                    Ok(())
+                })
+            }
+        };
+        self.commits.push_back((last, commit));
+    }
+
+    /// A snapshot, each time the journal has doubled: all of them together cost no more than the
+    /// journal itself.
+    fn snapshot(&mut self, rest: &Rest) -> Option<Snapshot> {
+        let inner = self.cell.lock();
+        let seq = inner.state.seq;
+        if matches!(rest, Rest::End(_)) || seq < FIRST_SNAPSHOT.max(self.snapshot_at * 2) {
+            return None;
+        }
+        let body = serde_json::to_vec(&inner.state).ok()?;
+        self.snapshot_at = seq;
+        Some(Snapshot { seq, body })
+    }
+
+    /// Commits everything and lets go of the run.
+    async fn rest(&mut self) -> DriveEnd {
+        let (status, rest) = {
+            let inner = self.cell.lock();
+            match (&inner.state.end, inner.state.status()) {
+                (Some(end), status) => (status, Rest::End(ending(&inner.state, end))),
+                (None, RunStatus::Paused) => (RunStatus::Paused, Rest::Park),
+                (None, _) => (RunStatus::Waiting, Rest::Park),
+            }
+        };
+        self.running.clear();
+        self.submit(status, rest);
+        while let Some((seq, commit)) = self.commits.pop_front() {
+            let result = commit.await;
+            self.committed(seq, result);
+        }
+        match self.cell.lock().lost.clone() {
+            Some(lost) => DriveEnd::Lost(lost),
+            None => DriveEnd::Rests(status),
+        }
+    }
+}
+
+fn ending(state: &RunState, end: &RunEnd) -> End {
+    match end {
+        RunEnd::Completed => {
+            let output = state.output().unwrap_or_default();
+            End { outcome: Outcome::Ok(Arc::new(output)), error: None }
+        }
+        RunEnd::Failed(error) => {
+            End { outcome: Outcome::Err(error.clone()), error: Some(error.clone()) }
+        }
+        RunEnd::Cancelled { by, reason } => {
+            let why = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let error = ErrorInfo::new("cancelled", format!("stopped by {by}{why}"));
+            End { outcome: Outcome::Err(error.clone()), error: Some(error) }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Putting an engine together.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::future::Future;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use signoff_core::journal::ErrorInfo;
+use signoff_core::{Span, Workflow};
+use signoff_models::Provider;
+use signoff_store::{NodeId, Store};
+use signoff_tools::Tool;
+use tokio::sync::Notify;
+
+use super::{Engine, EngineInner, Parts};
+use crate::clock::{Clock, SystemClock};
+use crate::context::Context;
+use crate::definition::Definition;
+use crate::executor::{Executor, Function};
+use crate::live::Broadcaster;
+
+/// Collects what an engine needs.
+pub struct EngineBuilder {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    node: Option<NodeId>,
+    lease_ttl: Span,
+    parts: Parts,
+    workflows: Vec<Workflow>,
+}
+
+impl std::fmt::Debug for EngineBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EngineBuilder({} workflows)", self.workflows.len())
+    }
+}
+
+impl EngineBuilder {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            clock: Arc::new(SystemClock),
+            node: None,
+            lease_ttl: Span::seconds(15),
+            parts: Parts::default(),
+            workflows: Vec::new(),
+        }
+    }
+
+    /// The name of this process among those that share the store. Unique, if not given.
+    #[must_use]
+    pub fn node(mut self, node: NodeId) -> Self {
+        self.node = Some(node);
+        self
+    }
+
+    /// A clock other than the machine's.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// How long a run is ours without a sign of life.
+    #[must_use]
+    pub fn lease(mut self, ttl: Span) -> Self {
+        self.lease_ttl = ttl;
+        self
+    }
+
+    /// A workflow that can be started. Checked before, with its sub-workflows linked.
+    #[must_use]
+    pub fn workflow(mut self, workflow: Workflow) -> Self {
+        self.workflows.push(workflow);
+        self
+    }
+
+    /// An async function that workflows can use as an executor.
+    #[must_use]
+    pub fn function<F, Fut>(self, name: &str, body: F) -> Self
+    where
+        F: Fn(Context, Arc<Value>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Value, ErrorInfo>> + Send + 'static,
+    {
+        self.executor(name.to_owned(), Arc::new(Function(body)))
+    }
+
+    /// An executor of any kind, under the name workflows call it by.
+    #[must_use]
+    pub fn executor(mut self, name: String, executor: Arc<dyn Executor>) -> Self {
+        self.parts.functions.insert(name, executor);
+        self
+    }
+
+    /// A tool that agents can be given.
+    #[must_use]
+    pub fn tool(self, tool: impl Tool + 'static) -> Self {
+        self.shared_tool(Arc::new(tool))
+    }
+
+    /// A tool that is shared with others.
+    #[must_use]
+    pub fn shared_tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.parts.tools.insert(tool.spec().name.to_string(), tool);
+        self
+    }
+
+    /// Tools that agents can be given.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        for tool in tools {
+            self.parts.tools.insert(tool.spec().name.to_string(), tool);
+        }
+        self
+    }
+
+    /// A model, by the alias workflows call it.
+    #[must_use]
+    pub fn model(mut self, alias: &str, provider: Arc<dyn Provider>) -> Self {
+        self.parts.models.insert(alias.to_owned(), provider);
+        self
+    }
+
+    /// A model for one workflow, used where its alias is not configured.
+    #[must_use]
+    pub fn script(mut self, workflow: &str, provider: Arc<dyn Provider>) -> Self {
+        self.parts.scripts.insert(workflow.to_owned(), provider);
+        self
+    }
+
+    /// The engine, or what is missing.
+    pub fn build(self) -> Result<Engine, ErrorInfo> {
+        let mut current = BTreeMap::new();
+        let mut by_version = HashMap::new();
+        for workflow in self.workflows {
+            let definition = Arc::new(Definition::compile(workflow, &self.parts)?);
+            by_version.insert(definition.version.clone(), Arc::clone(&definition));
+            current.insert(definition.workflow.id.clone(), definition);
+        }
+        let inner = EngineInner {
+            store: self.store,
+            clock: self.clock,
+            node: self.node.unwrap_or_else(|| super::new_id().into()),
+            lease_ttl: self.lease_ttl,
+            live: Broadcaster::new(),
+            schemas: signoff_core::schema::Compiled::default(),
+            parts: self.parts,
+            current,
+            by_version: Mutex::new(by_version),
+            stored: Mutex::new(HashSet::new()),
+            active: Mutex::new(HashMap::new()),
+            driving: AtomicUsize::new(0),
+            changed: Notify::new(),
+        };
+        Ok(Engine { inner: Arc::new(inner) })
+    }
+}

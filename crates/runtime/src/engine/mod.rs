@@ -1,0 +1,341 @@
+//! The engine: the handle through which everything is done with runs.
+
+mod build;
+mod decide;
+mod fork;
+mod parts;
+mod start;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use signoff_core::id::Name;
+use signoff_core::journal::{Entry, ErrorInfo, Input};
+use signoff_core::schema::Compiled;
+use signoff_core::{Actor, Message, RunId, RunState, Seq, Span, Workflow};
+use signoff_store::{Lease, LoadedRun, NodeId, Store, StoreError};
+use tokio::sync::{Notify, broadcast};
+
+pub use build::EngineBuilder;
+pub use decide::{DecideError, DecideOutcome, DecideRequest};
+pub use fork::ForkRun;
+pub(crate) use parts::Parts;
+pub use start::{StartRun, Started};
+
+use crate::cell::RunCell;
+use crate::clock::Clock;
+use crate::definition::Definition;
+use crate::driver::DriveEnd;
+use crate::live::{Broadcaster, Live};
+
+/// A unique, time-ordered text for ids.
+pub fn new_id() -> String {
+    uuid::Uuid::now_v7().simple().to_string()
+}
+
+/// What can go wrong with a call of the engine.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// There is no workflow of this id.
+    #[error("there is no workflow `{id}`")]
+    UnknownWorkflow {
+        /// What was asked for.
+        id: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// The input does not fit the workflow.
+    #[error("the input does not fit `{workflow}`: {}", problems.join("; "))]
+    InvalidInput {
+        /// Which workflow.
+        workflow: String,
+        /// Each problem, with its place.
+        problems: Vec<String>,
+    },
+    /// A conversation has one run at a time.
+    #[error("run {run} of this conversation is not over yet")]
+    ConversationBusy {
+        /// The run that is still open.
+        run: RunId,
+    },
+    /// A run cannot be forked there.
+    #[error("the run cannot be forked at {at}: {problem}")]
+    CannotFork {
+        /// Where.
+        at: Seq,
+        /// Why not.
+        problem: String,
+    },
+    /// The decision for a fork was not taken.
+    #[error(transparent)]
+    Decision(#[from] DecideError),
+    /// This process cannot run it.
+    #[error("{0}")]
+    Unable(ErrorInfo),
+    /// The run is over.
+    #[error("run {0} is over")]
+    Over(RunId),
+    /// The store failed or does not know it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Drives runs. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    pub(crate) inner: Arc<EngineInner>,
+}
+
+pub(crate) struct EngineInner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) node: NodeId,
+    pub(crate) lease_ttl: Span,
+    pub(crate) live: Broadcaster,
+    pub(crate) schemas: Compiled,
+    parts: Parts,
+    /// What new runs start on, by workflow id.
+    current: BTreeMap<String, Arc<Definition>>,
+    /// What any run may be on, by content hash.
+    by_version: Mutex<HashMap<Name, Arc<Definition>>>,
+    /// The definitions that are known to be in the store.
+    stored: Mutex<HashSet<Name>>,
+    active: Mutex<HashMap<RunId, Arc<RunCell>>>,
+    driving: AtomicUsize,
+    /// Told when a driver ends, and when there may be work for the scheduler.
+    pub(crate) changed: Notify,
+}
+
+impl std::fmt::Debug for EngineInner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EngineInner({})", self.node)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine {
+    /// A builder around a store.
+    pub fn builder(store: Arc<dyn Store>) -> EngineBuilder {
+        EngineBuilder::new(store)
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.inner.store
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.inner.clock
+    }
+
+    /// The workflows that can be started, by id.
+    pub fn workflows(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.inner.current.values()
+    }
+
+    /// The workflow of this id.
+    pub fn workflow(&self, id: &str) -> Option<&Arc<Definition>> {
+        self.inner.current.get(id)
+    }
+
+    /// The definition of this content hash, from memory or the store.
+    pub fn definition(&self, version: &str) -> Result<Arc<Definition>, ErrorInfo> {
+        self.inner.definition(version)
+    }
+
+    /// What happens from now on, in all runs this process drives.
+    pub fn watch(&self) -> broadcast::Receiver<Live> {
+        self.inner.live.subscribe()
+    }
+
+    /// The state of a run, as far as it is durable.
+    pub fn state(&self, run: &RunId) -> Result<RunState, EngineError> {
+        let loaded = self.inner.store.load(run, None)?;
+        Ok(self.inner.state_of(&loaded)?.0)
+    }
+
+    /// Drives a run under a lease until it rests.
+    pub async fn drive(&self, lease: Lease) -> DriveEnd {
+        self.inner.drive(lease).await
+    }
+
+    /// Claims a run and drives it until it rests. `None` if somebody else drives it.
+    pub async fn resume(&self, run: &RunId) -> Option<DriveEnd> {
+        let lease = self.inner.claim_run(run).await?;
+        Some(self.inner.drive(lease).await)
+    }
+
+    /// Stops a run for good.
+    pub async fn cancel(
+        &self,
+        run: &RunId,
+        by: Actor,
+        reason: Option<String>,
+    ) -> Result<(), EngineError> {
+        self.deliver(run, Input::Cancel { by, reason }).await
+    }
+
+    /// Lets nothing new start in a run.
+    pub async fn pause(&self, run: &RunId, by: Actor) -> Result<(), EngineError> {
+        self.deliver(run, Input::Pause { by }).await
+    }
+
+    /// Lets a paused run go on.
+    pub async fn unpause(&self, run: &RunId, by: Actor) -> Result<(), EngineError> {
+        self.deliver(run, Input::Resume { by }).await
+    }
+
+    async fn deliver(&self, run: &RunId, input: Input) -> Result<(), EngineError> {
+        let now = self.inner.clock.now();
+        if !self.inner.store.deliver(run, input, now).await? {
+            return Err(EngineError::Over(run.clone()));
+        }
+        self.inner.nudge(run).await;
+        Ok(())
+    }
+
+    /// Returns when this process drives no run.
+    pub async fn idle(&self) {
+        loop {
+            let changed = self.inner.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.inner.driving.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl EngineInner {
+    /// The definition of this content hash, from memory or the store.
+    pub(crate) fn definition(&self, version: &str) -> Result<Arc<Definition>, ErrorInfo> {
+        if let Some(known) = lock(&self.by_version).get(version) {
+            return Ok(Arc::clone(known));
+        }
+        let stored = self
+            .store
+            .definition(version)
+            .map_err(|error| ErrorInfo::new("store", error.to_string()))?
+            .ok_or_else(|| {
+                ErrorInfo::new(
+                    "unknown_definition",
+                    format!("the definition {version} is not stored"),
+                )
+            })?;
+        let workflow: Workflow = serde_json::from_str(&stored.body)
+            .map_err(|error| ErrorInfo::new("invalid_workflow", error.to_string()))?;
+        let compiled = Arc::new(Definition::compile(workflow, &self.parts)?);
+        lock(&self.by_version).insert(version.into(), Arc::clone(&compiled));
+        Ok(compiled)
+    }
+
+    /// The state of a loaded run, and the position of the snapshot it came from.
+    pub(crate) fn state_of(&self, loaded: &LoadedRun) -> Result<(RunState, Seq), StoreError> {
+        let corrupt = |error: &dyn std::fmt::Display| StoreError::Corrupt(error.to_string());
+        let (mut state, snapshot_at) = match &loaded.snapshot {
+            Some(snapshot) => {
+                let mut state: RunState =
+                    serde_json::from_slice(&snapshot.body).map_err(|error| corrupt(&error))?;
+                for entry in &loaded.entries {
+                    state.apply(entry).map_err(|error| corrupt(&error))?;
+                }
+                (state, snapshot.seq)
+            }
+            None => (RunState::fold(&loaded.entries).map_err(|error| corrupt(&error))?, 0),
+        };
+        if let Some(before) = state.started.continues.clone() {
+            state.prior = self.messages_of(&before)?;
+        }
+        Ok((state, snapshot_at))
+    }
+
+    /// Everything said in a run and in those before it in its conversation.
+    pub(crate) fn messages_of(&self, run: &RunId) -> Result<Vec<Arc<Message>>, StoreError> {
+        let loaded = self.store.load(run, None)?;
+        let (state, _) = self.state_of(&loaded)?;
+        Ok(state.prior.into_iter().chain(state.messages).collect())
+    }
+
+    pub(crate) async fn claim_run(&self, run: &RunId) -> Option<Lease> {
+        let now = self.clock.now();
+        self.store.claim_run(run, &self.node, now, self.lease_ttl).await.ok().flatten()
+    }
+
+    /// Drives a run in a task of its own.
+    pub(crate) fn spawn(self: &Arc<Self>, lease: Lease) {
+        self.spawn_with(lease, None);
+    }
+
+    /// The same for a run whose first entries are at hand.
+    pub(crate) fn spawn_with(self: &Arc<Self>, lease: Lease, begun: Option<RunState>) {
+        let engine = Arc::clone(self);
+        engine.driving.fetch_add(1, Ordering::AcqRel);
+        tokio::spawn(async move {
+            let _driving = Driving(Arc::clone(&engine));
+            match begun {
+                Some(state) => engine.drive_from(lease, state, 0, Vec::new()).await,
+                None => engine.drive(lease).await,
+            };
+        });
+    }
+
+    /// Tells whoever drives a run that there is something for it; drives it here, if nobody does.
+    pub(crate) async fn nudge(self: &Arc<Self>, run: &RunId) {
+        let cell = lock(&self.active).get(run).cloned();
+        match cell {
+            Some(cell) => cell.nudge(),
+            None => {
+                if let Some(lease) = self.claim_run(run).await {
+                    self.spawn(lease);
+                }
+            }
+        }
+    }
+
+    /// Tells the drivers of this process that another one has changed the store.
+    pub(crate) fn nudge_active(&self) {
+        let cells: Vec<Arc<RunCell>> = {
+            let active = lock(&self.active);
+            let mut cells: Vec<_> = active.iter().map(|(_, cell)| Arc::clone(cell)).collect();
+            cells.sort_by(|a, b| a.id.cmp(&b.id));
+            cells
+        };
+        for cell in cells {
+            cell.nudge();
+        }
+    }
+
+    pub(crate) fn active(&self, cell: &Arc<RunCell>) {
+        lock(&self.active).insert(cell.id.clone(), Arc::clone(cell));
+    }
+
+    pub(crate) fn inactive(&self, cell: &Arc<RunCell>) {
+        let mut active = lock(&self.active);
+        if active.get(&cell.id).is_some_and(|current| Arc::ptr_eq(current, cell)) {
+            active.remove(&cell.id);
+        }
+    }
+
+    /// Numbers events from 1, as the first of a run.
+    pub(crate) fn first_entries(&self, events: Vec<signoff_core::Event>) -> Vec<Entry> {
+        let at = self.clock.now();
+        (1..).zip(events).map(|(seq, event)| Entry { seq, at, event }).collect()
+    }
+}
+
+/// Counts a driver until it is dropped, however it ends.
+struct Driving(Arc<EngineInner>);
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        self.0.driving.fetch_sub(1, Ordering::AcqRel);
+        self.0.changed.notify_waiters();
+    }
+}

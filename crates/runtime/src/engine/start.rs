@@ -1,0 +1,217 @@
+//! Starting runs.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use signoff_core::id::{ConversationId, Key};
+use signoff_core::journal::{self, ErrorInfo, Parent};
+use signoff_core::{Actor, RunId, RunState, RunStatus, plan};
+use signoff_store::{Claim, Lease, NewRun};
+
+use super::{Engine, EngineError, EngineInner, lock, new_id};
+use crate::context::Context;
+use crate::definition::Definition;
+
+/// A run to start.
+#[derive(Clone, Debug)]
+pub struct StartRun {
+    /// Which workflow.
+    pub workflow: String,
+    /// What it is given.
+    pub input: Value,
+    /// The conversation it belongs to. A new one, if not given.
+    pub conversation: Option<ConversationId>,
+    /// Who starts it.
+    pub by: Actor,
+}
+
+impl StartRun {
+    /// A run in a conversation of its own, started by whoever sits at this machine.
+    pub fn new(workflow: impl Into<String>, input: impl Into<Value>) -> Self {
+        Self {
+            workflow: workflow.into(),
+            input: input.into(),
+            conversation: None,
+            by: Actor::local(),
+        }
+    }
+}
+
+/// A run that was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// Its id.
+    pub run: RunId,
+    /// Its conversation.
+    pub conversation: ConversationId,
+}
+
+struct Begun {
+    started: Started,
+    lease: Option<Lease>,
+    state: RunState,
+}
+
+impl Engine {
+    /// Starts a run and drives it in the background.
+    pub async fn start(&self, start: StartRun) -> Result<Started, EngineError> {
+        let begun = self.begin(start).await?;
+        if let Some(lease) = begun.lease {
+            self.inner.spawn_with(lease, Some(begun.state));
+        }
+        Ok(begun.started)
+    }
+
+    /// Starts a run and drives it right here, until it rests.
+    pub async fn run(&self, start: StartRun) -> Result<Started, EngineError> {
+        let begun = self.begin(start).await?;
+        if let Some(lease) = begun.lease {
+            self.inner.drive_from(lease, begun.state, 0, Vec::new()).await;
+        }
+        Ok(begun.started)
+    }
+
+    async fn begin(&self, start: StartRun) -> Result<Begun, EngineError> {
+        let engine = &self.inner;
+        let definition =
+            engine.current.get(&start.workflow).ok_or_else(|| EngineError::UnknownWorkflow {
+                id: start.workflow.clone(),
+                known: engine.current.keys().cloned().collect(),
+            })?;
+        definition.check_input(&start.input).map_err(|problems| EngineError::InvalidInput {
+            workflow: start.workflow.clone(),
+            problems,
+        })?;
+        let mut continues = None;
+        if let Some(conversation) = &start.conversation {
+            continues = match engine.store.latest_run(conversation)? {
+                Some(run) if !run.status.is_over() => {
+                    return Err(EngineError::ConversationBusy { run: run.id });
+                }
+                Some(run) => Some(run.id),
+                None => None,
+            };
+        }
+        let conversation =
+            start.conversation.unwrap_or_else(|| ConversationId::from_unique(&new_id()));
+        let run = RunId::from_unique(&new_id());
+        let started = journal::Started {
+            workflow: definition.workflow.id.as_str().into(),
+            version: definition.version.clone(),
+            conversation: conversation.clone(),
+            input: start.input,
+            by: start.by,
+            continues,
+            parent: None,
+            forked_from: None,
+        };
+        let (lease, state) = engine.create(&run, definition, started).await?;
+        Ok(Begun { started: Started { run, conversation }, lease, state })
+    }
+}
+
+impl EngineInner {
+    /// Creates a run under a lease of ours. No lease, if it existed.
+    async fn create(
+        self: &Arc<Self>,
+        run: &RunId,
+        definition: &Definition,
+        started: journal::Started,
+    ) -> Result<(Option<Lease>, RunState), EngineError> {
+        self.keep(definition).await?;
+        let now = self.clock.now();
+        let entries = self.first_entries(plan::start(&definition.graph, started, now));
+        let corrupt = |error: &dyn std::fmt::Display| {
+            EngineError::Unable(ErrorInfo::new("internal", error.to_string()))
+        };
+        let mut state = RunState::fold(&entries).map_err(|error| corrupt(&error))?;
+        if let Some(before) = state.started.continues.clone() {
+            state.prior = self.messages_of(&before)?;
+        }
+        let created = self
+            .store
+            .create_run(NewRun {
+                id: run.clone(),
+                entries,
+                status: RunStatus::Running,
+                deadline: definition.workflow.limits.wall.map(|wall| now.plus(wall)),
+                claim: Some(self.claim()),
+            })
+            .await?;
+        Ok((created.and_then(|created| created.lease), state))
+    }
+
+    pub(crate) fn claim(&self) -> Claim {
+        Claim { node: Arc::clone(&self.node), until: self.clock.now().plus(self.lease_ttl) }
+    }
+
+    /// Makes sure that a definition is in the store before a run on it is.
+    pub(crate) async fn keep(&self, definition: &Definition) -> Result<(), EngineError> {
+        if lock(&self.stored).contains(&definition.version) {
+            return Ok(());
+        }
+        let stored = signoff_store::Definition {
+            hash: definition.version.clone(),
+            id: definition.workflow.id.as_str().into(),
+            body: definition.workflow.canonical_json(),
+        };
+        self.store.put_definition(stored).await?;
+        for version in definition.workflow.uses.values() {
+            let used = self.definition(version).map_err(EngineError::Unable)?;
+            Box::pin(self.keep(&used)).await?;
+        }
+        lock(&self.stored).insert(definition.version.clone());
+        Ok(())
+    }
+
+    /// Starts the run of a sub-workflow, unless it is there already.
+    pub(crate) async fn start_child(
+        self: &Arc<Self>,
+        parent: &Context,
+        key: &Key,
+        id: &str,
+        input: Value,
+    ) -> Result<(), ErrorInfo> {
+        let cell = &parent.cell;
+        let run = cell.id.child(parent.activation, key);
+        let store = |error: &dyn std::fmt::Display| ErrorInfo::new("store", error.to_string());
+        if self.store.run(&run).map_err(|error| store(&error))?.is_some() {
+            return Ok(());
+        }
+        let version = cell.definition.workflow.uses.get(id).ok_or_else(|| {
+            ErrorInfo::new("unknown_workflow", format!("workflow `{id}` is not linked"))
+        })?;
+        let definition = self.definition(version)?;
+        if let Err(problems) = definition.check_input(&input) {
+            let message = format!("the input does not fit `{id}`: {}", problems.join("; "));
+            return Err(ErrorInfo::new("invalid_input", message));
+        }
+        let (conversation, by) = {
+            let inner = cell.lock();
+            let started = &inner.state.started;
+            (started.conversation.clone(), started.by.clone())
+        };
+        let started = journal::Started {
+            workflow: id.into(),
+            version: definition.version.clone(),
+            conversation,
+            input,
+            by,
+            continues: None,
+            parent: Some(Parent {
+                run: cell.id.clone(),
+                root: cell.root.clone(),
+                activation: parent.activation,
+                key: key.clone(),
+                path: parent.path(),
+            }),
+            forked_from: None,
+        };
+        let (lease, state) =
+            self.create(&run, &definition, started).await.map_err(|error| store(&error))?;
+        if let Some(lease) = lease {
+            self.spawn_with(lease, Some(state));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,32 @@
+//! Performs runs.
+//!
+//! An [`Engine`] takes a [`Store`](signoff_store::Store), workflows, models and tools, and drives runs:
+//! it claims those that can move, performs what their executors do over a [`Context`], journals it,
+//! and lets go of them when nothing is left but to wait. Nothing of a waiting run stays in memory.
+
+mod activation;
+mod agent;
+mod builder;
+mod cell;
+mod clock;
+mod context;
+mod definition;
+mod driver;
+mod engine;
+mod executor;
+mod live;
+mod output;
+mod patterns;
+mod scheduler;
+
+pub use builder::WorkflowBuilder;
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use context::{Context, Effect, View};
+pub use definition::Definition;
+pub use driver::DriveEnd;
+pub use engine::{
+    DecideError, DecideOutcome, DecideRequest, Engine, EngineBuilder, EngineError, ForkRun,
+    StartRun, Started, new_id,
+};
+pub use executor::{BoxFuture, Executor};
+pub use live::{Live, LiveEvent};

@@ -1,0 +1,57 @@
+//! What happens right now, for whoever wants to watch. Nothing here is needed to go on with a run.
+
+use std::sync::Arc;
+
+use signoff_core::journal::Entry;
+use signoff_core::{Name, RunId};
+use tokio::sync::broadcast;
+
+/// Something a watcher may want to see.
+#[derive(Clone, Debug)]
+pub struct Live {
+    /// In which run.
+    pub run: RunId,
+    /// The run at the top of it.
+    pub root: RunId,
+    /// What.
+    pub event: LiveEvent,
+}
+
+/// What a watcher sees.
+#[derive(Clone, Debug)]
+pub enum LiveEvent {
+    /// These entries are durable now.
+    Committed(Arc<[Entry]>),
+    /// A piece of text that a model is saying. It will be in the journal once it is whole.
+    Delta {
+        /// Which agent.
+        agent: Name,
+        /// The piece.
+        text: String,
+    },
+    /// The run was parked or has ended; nothing more comes until it is woken.
+    Quiet,
+}
+
+/// Sends to all watchers; costs nothing when there are none.
+#[derive(Clone, Debug)]
+pub(crate) struct Broadcaster(broadcast::Sender<Live>);
+
+impl Broadcaster {
+    pub(crate) fn new() -> Self {
+        Self(broadcast::Sender::new(4096))
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Live> {
+        self.0.subscribe()
+    }
+
+    pub(crate) fn watched(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+
+    pub(crate) fn send(&self, run: &RunId, root: &RunId, event: LiveEvent) {
+        // An error means that nobody watches.
+        let _ = self.0.send(Live { run: run.clone(), root: root.clone(), event });
+    }
+}

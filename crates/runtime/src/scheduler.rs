@@ -1,0 +1,57 @@
+//! Finds work: runs that are ready and nobody drives, things that are due, changes by other processes.
+
+use std::time::Duration;
+
+use signoff_core::Span;
+use signoff_store::{Scope, StoreError};
+
+use crate::engine::Engine;
+
+/// How often another process's changes are looked for.
+const LOOK_EVERY: Span = Span(100);
+/// How many quiet looks until leases that ran out are looked for.
+const LEASES_EVERY: u32 = 10;
+/// How many runs are claimed, and due things fired, at once.
+const BATCH: usize = 64;
+
+impl Engine {
+    /// Looks once: fires what is due, claims what is ready in `scope` and drives it in the
+    /// background. Returns how many runs were claimed.
+    pub async fn look_for_work(&self, scope: &Scope) -> Result<usize, StoreError> {
+        let engine = &self.inner;
+        let now = engine.clock.now();
+        while engine.store.fire_due(now, BATCH).await? == BATCH {}
+        let leases =
+            engine.store.claim(scope.clone(), &engine.node, now, engine.lease_ttl, BATCH).await?;
+        let found = leases.len();
+        for lease in leases {
+            engine.spawn(lease);
+        }
+        Ok(found)
+    }
+
+    /// Keeps looking, until the future is dropped or the store fails.
+    pub async fn schedule(&self, scope: Scope) -> Result<(), StoreError> {
+        let mut seen = None;
+        for look in 0_u32.. {
+            let changes = self.inner.store.changes()?;
+            let changed = seen.replace(changes) != Some(changes);
+            if changed {
+                self.inner.nudge_active();
+            }
+            if changed || look.is_multiple_of(LEASES_EVERY) || self.something_due()? {
+                self.look_for_work(&scope).await?;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(LOOK_EVERY.0)) => {}
+                () = self.inner.changed.notified() => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn something_due(&self) -> Result<bool, StoreError> {
+        let now = self.inner.clock.now();
+        Ok(self.inner.store.next_due()?.is_some_and(|due| due <= now))
+    }
+}

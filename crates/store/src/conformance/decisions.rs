@@ -1,0 +1,145 @@
+//! Decisions: each request gets one, or expires, and whoever comes later is told.
+
+use std::sync::Arc;
+
+use signoff_core::journal::Input;
+use signoff_core::request::RequestStatus;
+use signoff_core::{Actor, Decision};
+
+use super::fixtures::*;
+use crate::{Claim, Decide, Decided, Lease, Scope, Store, StoreError};
+
+async fn ready(store: &Arc<dyn Store>, ms: i64) -> usize {
+    store.claim(Scope::All, &node("look"), at(ms), TTL, 10).await.unwrap().len()
+}
+
+pub async fn a_decision_wakes_the_run(store: Arc<dyn Store>) {
+    waiting(&store, "a", None).await;
+    let before = store.request(&run("a").request(1)).unwrap().unwrap();
+    assert_eq!((before.status, before.version), (RequestStatus::Pending, 1));
+    assert_eq!(before.created_at, at(1002));
+    assert_eq!(ready(&store, 10).await, 0);
+    let taken = store.decide(decide(&run("a"), 1, "Lisbon", "ann", 20)).await.unwrap();
+    assert!(matches!(taken, Decided::Taken(None)));
+    let after = store.request(&run("a").request(1)).unwrap().unwrap();
+    assert_eq!((after.status, after.version), (RequestStatus::Decided, 2));
+    let decision = after.decision.unwrap();
+    assert_eq!(decision.decision, Decision::respond("Lisbon"));
+    assert_eq!((decision.by, decision.at), (Actor::new("ann"), at(20)));
+    let input =
+        Input::Decided { request: 1, decision: Decision::respond("Lisbon"), by: Actor::new("ann") };
+    assert_eq!(store.inputs(&run("a"), 0).unwrap(), [(1, input)]);
+    assert_eq!(ready(&store, 20).await, 1);
+}
+
+pub async fn deciding_twice_tells_the_first(store: Arc<dyn Store>) {
+    waiting(&store, "a", None).await;
+    store.decide(decide(&run("a"), 1, "Lisbon", "ann", 20)).await.unwrap();
+    for (answer, by) in [("Lisbon", "ann"), ("Porto", "bob")] {
+        let second = store.decide(decide(&run("a"), 1, answer, by, 21)).await.unwrap();
+        let Decided::TooLate(request) = second else { panic!("taken twice") };
+        assert_eq!(request.decision.unwrap().decision, Decision::respond("Lisbon"));
+    }
+    assert_eq!(store.inputs(&run("a"), 0).unwrap().len(), 1);
+    assert_eq!(store.audit(0, 10).unwrap().len(), 1);
+}
+
+pub async fn many_deciders_have_one_winner(store: Arc<dyn Store>) {
+    waiting(&store, "a", None).await;
+    let all: Vec<_> =
+        (0..50).map(|n| store.decide(decide(&run("a"), 1, "yes", &format!("p{n}"), 20))).collect();
+    let mut winners = 0;
+    for one in all {
+        winners += u32::from(matches!(one.await.unwrap(), Decided::Taken(_)));
+    }
+    assert_eq!(winners, 1);
+    assert_eq!(store.inputs(&run("a"), 0).unwrap().len(), 1);
+}
+
+pub async fn a_late_decision_finds_it_expired(store: Arc<dyn Store>) {
+    waiting(&store, "a", Some(100)).await;
+    let late = store.decide(decide(&run("a"), 1, "Lisbon", "ann", 100)).await.unwrap();
+    let Decided::TooLate(request) = late else { panic!("taken after its time") };
+    assert_eq!((request.status, request.version), (RequestStatus::Expired, 2));
+    assert_eq!(store.inputs(&run("a"), 0).unwrap(), [(1, Input::Expired { request: 1 })]);
+    let audit = store.audit(0, 10).unwrap();
+    assert_eq!(audit[0].decision, r#"{"decision":"expired"}"#);
+    assert_eq!(audit[0].at, at(100));
+    assert_eq!(ready(&store, 100).await, 1);
+    assert_eq!(store.fire_due(at(200), 10).await.unwrap(), 0);
+}
+
+pub async fn a_decision_can_lease_the_run(store: Arc<dyn Store>) {
+    let claim = Some(Claim { node: node("n2"), until: at(9_000) });
+    waiting(&store, "a", None).await;
+    let taken = store
+        .decide(Decide { claim: claim.clone(), ..decide(&run("a"), 1, "x", "ann", 5) })
+        .await
+        .unwrap();
+    let lease = Lease { run: run("a"), node: node("n2"), epoch: 2 };
+    assert!(matches!(taken, Decided::Taken(Some(got)) if got == lease));
+    assert_eq!(ready(&store, 6).await, 0);
+
+    let held = begin(&store, "b", "n1", vec![asked(2, 1, question("?", None))]).await;
+    let taken =
+        store.decide(Decide { claim, ..decide(&run("b"), 1, "x", "ann", 5) }).await.unwrap();
+    assert!(matches!(taken, Decided::Taken(None)));
+    store.append(append(&held, 2, vec![output(3)])).await.unwrap();
+}
+
+pub async fn an_unknown_request_is_refused(store: Arc<dyn Store>) {
+    waiting(&store, "a", None).await;
+    for (name, number) in [("a", 2), ("b", 1)] {
+        let refused = store.decide(decide(&run(name), number, "x", "ann", 5)).await;
+        assert!(matches!(refused, Err(StoreError::UnknownRequest(_))));
+    }
+    assert!(store.audit(0, 10).unwrap().is_empty());
+}
+
+pub async fn the_audit_is_a_chain(store: Arc<dyn Store>) {
+    for (n, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        waiting(&store, name, (n == 2).then_some(50)).await;
+    }
+    for name in ["a", "b", "d"] {
+        store.decide(decide(&run(name), 1, "\"quoted\" \u{2028}", "ann", 20)).await.unwrap();
+    }
+    store.fire_due(at(50), 10).await.unwrap();
+    let audit = store.audit(0, 10).unwrap();
+    assert_eq!(audit.iter().map(|line| line.no).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    let mut before = String::new();
+    for line in &audit {
+        assert!(line.follows(&before));
+        assert!(!line.follows("other"));
+        let mut forged = line.clone();
+        forged.by = Actor::new("eve");
+        assert!(!forged.follows(&before));
+        before.clone_from(&line.hash);
+    }
+    assert_eq!(audit[3].request, run("c").request(1));
+    assert_eq!(store.audit(2, 1).unwrap(), audit[2..3]);
+}
+
+pub async fn expiry_and_decision_exclude_each_other(store: Arc<dyn Store>) {
+    for n in 0..20 {
+        waiting(&store, &format!("a{n}"), Some(100)).await;
+    }
+    let mut pending = Vec::new();
+    let mut firing = Vec::new();
+    for n in 0..20 {
+        pending.push(store.decide(decide(&run(&format!("a{n}")), 1, "x", "ann", 99)));
+        firing.push(store.fire_due(at(100), 2));
+    }
+    let mut taken = 0;
+    for decided in pending {
+        taken += usize::from(matches!(decided.await.unwrap(), Decided::Taken(_)));
+    }
+    let mut expired = 0;
+    for fired in firing {
+        expired += fired.await.unwrap();
+    }
+    assert_eq!(taken + expired, 20);
+    assert_eq!(store.audit(0, 100).unwrap().len(), 20);
+    for n in 0..20 {
+        assert_eq!(store.inputs(&run(&format!("a{n}")), 0).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,91 @@
+//! The contract in tests. Every store passes all of it:
+//!
+//! ```ignore
+//! signoff_store::store_conformance!(fresh_store());
+//! ```
+//!
+//! where the expression gives an empty `Arc<dyn Store>` and something to keep alive along with it.
+
+#![allow(
+    missing_docs,
+    clippy::wildcard_imports,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    clippy::unused_async
+)]
+
+pub mod decisions;
+pub mod fixtures;
+pub mod inbox;
+pub mod journal;
+pub mod leases;
+pub mod runs;
+pub mod timers;
+
+/// One test per case of the suite, each with a store of its own.
+#[macro_export]
+macro_rules! store_conformance {
+    ($fresh:expr) => {
+        $crate::store_conformance! { @each $fresh;
+            journal::a_run_reads_back_as_it_was_written,
+            journal::creating_twice_changes_nothing,
+            journal::a_run_begins_with_how_it_started,
+            journal::numbers_have_no_gaps,
+            journal::a_stale_position_is_fenced,
+            journal::a_stale_epoch_is_fenced,
+            journal::another_node_is_fenced,
+            journal::a_refused_append_leaves_no_trace,
+            journal::appends_keep_their_order,
+            journal::entries_come_in_slices,
+            journal::a_snapshot_shortens_loading,
+            journal::inputs_are_consumed_once,
+            journal::unknown_runs_are_refused,
+            journal::a_definition_is_kept_once,
+            leases::a_new_run_is_ready,
+            leases::a_lease_excludes_others,
+            leases::a_lease_runs_out,
+            leases::claims_do_not_overlap,
+            leases::a_parked_run_is_not_ready,
+            leases::parking_with_a_waiting_input_stays_ready,
+            leases::a_released_run_is_ready,
+            leases::renewing_keeps_what_is_held,
+            leases::a_tree_is_claimed_without_its_neighbours,
+            leases::a_single_run_is_claimed_ready_or_not,
+            leases::a_run_that_is_over_is_not_claimed,
+            decisions::a_decision_wakes_the_run,
+            decisions::deciding_twice_tells_the_first,
+            decisions::many_deciders_have_one_winner,
+            decisions::a_late_decision_finds_it_expired,
+            decisions::a_decision_can_lease_the_run,
+            decisions::an_unknown_request_is_refused,
+            decisions::the_audit_is_a_chain,
+            decisions::expiry_and_decision_exclude_each_other,
+            timers::a_sleep_ends_once,
+            timers::a_run_runs_out_of_time,
+            timers::what_is_answered_is_not_due,
+            timers::a_fired_timer_is_not_due,
+            timers::firing_is_limited,
+            runs::the_end_clears_up,
+            runs::the_end_tells_the_parent,
+            runs::a_fork_brings_its_answers,
+            runs::withdrawn_requests_are_cancelled,
+            runs::runs_are_listed_newest_first,
+            runs::runs_are_filtered,
+            runs::a_conversation_has_a_latest_run,
+            runs::changes_are_noticed,
+            inbox::requests_are_listed_oldest_first,
+            inbox::pages_do_not_shift,
+            inbox::requests_are_filtered,
+            inbox::words_are_only_words,
+            inbox::a_bad_cursor_is_refused,
+        }
+    };
+    (@each $fresh:expr; $($module:ident::$case:ident,)*) => {$(
+        #[tokio::test]
+        async fn $case() {
+            let (store, _keep) = $fresh;
+            $crate::conformance::$module::$case(store).await;
+        }
+    )*};
+}

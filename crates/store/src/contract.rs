@@ -1,0 +1,437 @@
+//! The contract between runs and whatever keeps them.
+//!
+//! **Atomicity.** Each call that changes something is one transaction: all of it is there afterwards,
+//! or nothing. When a call returns `Ok`, its change survives the death of the process and of the
+//! machine (for a store that is durable at all).
+//!
+//! **Fencing.** A run has one writer at a time. [`Store::append`] names the lease it writes under and
+//! the position it believes to be last; if either is no longer true, nothing is written and the
+//! writer is told [`StoreError::Fenced`]. It must then drop what it holds in memory of that run.
+//!
+//! **Ordering.** Entries of a run are numbered from 1 without gaps, and are read back in that order.
+//! Inputs of a run are numbered in the order they were accepted. Appends that one caller submits in
+//! order (without waiting for each) are carried out in that order.
+//!
+//! **Idempotence.** Creating a run whose id exists, putting a definition that is there, and deciding
+//! a request again change nothing and say so.
+//!
+//! **Time.** A store reads no clock: the caller says what time it is. (One with a clock of its own,
+//! shared by several machines, may use that for leases instead.)
+
+use std::future::Future;
+use std::pin::Pin;
+
+use signoff_core::id::{ActivationId, ConversationId, Key, Name, RequestId, RunId, Seq};
+use signoff_core::journal::{Entry, ErrorInfo, Input, Outcome};
+use signoff_core::request::{Request, RequestKind, RequestStatus};
+use signoff_core::state::RunStatus;
+use signoff_core::time::{Span, Timestamp};
+use signoff_core::{Actor, Decision};
+
+/// A future that a trait object can return.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The name of one process that drives runs. Unique for each start of a process.
+pub type NodeId = std::sync::Arc<str>;
+
+/// What a store can fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else writes this run now, or has written it since it was read.
+    #[error("run {run} is written by somebody else now")]
+    Fenced {
+        /// Which run.
+        run: RunId,
+    },
+    /// No such run.
+    #[error("there is no run {0}")]
+    UnknownRun(RunId),
+    /// No such request.
+    #[error("there is no request {0}")]
+    UnknownRequest(RequestId),
+    /// What is stored cannot be read.
+    #[error("the store holds something unreadable: {0}")]
+    Corrupt(String),
+    /// The database was written by a newer version of this program.
+    #[error("the database has schema version {found}, this program knows up to {known}")]
+    TooNew {
+        /// What the database says.
+        found: i64,
+        /// What this program knows.
+        known: i64,
+    },
+    /// The storage itself failed.
+    #[error("the store failed: {0}")]
+    Failed(String),
+}
+
+/// A stored workflow definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// Its content hash.
+    pub hash: Name,
+    /// The workflow's id.
+    pub id: Name,
+    /// The definition as canonical JSON.
+    pub body: String,
+}
+
+/// The right to write one run, until it expires or somebody else gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// Who holds it.
+    pub node: NodeId,
+    /// Grows each time the run is claimed.
+    pub epoch: u64,
+}
+
+/// How to take a lease along with another change.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Who takes it.
+    pub node: NodeId,
+    /// Until when.
+    pub until: Timestamp,
+}
+
+/// A run to create.
+#[derive(Clone, Debug)]
+pub struct NewRun {
+    /// Its id.
+    pub id: RunId,
+    /// Its first entries, from position 1; the very first says how it [started](signoff_core::journal::Started).
+    pub entries: Vec<Entry>,
+    /// Where it stands after them.
+    pub status: RunStatus,
+    /// When the run's own time limit ends, if it has one.
+    pub deadline: Option<Timestamp>,
+    /// Take a lease on it right away.
+    pub claim: Option<Claim>,
+}
+
+/// Entries to add to a run.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// The right to do so.
+    pub lease: Lease,
+    /// The position of the last entry there is; the first new one follows it.
+    pub expected: Seq,
+    /// The entries. May be empty, to change only the rest.
+    pub entries: Vec<Entry>,
+    /// Inputs up to this number are in these or earlier entries and can be forgotten.
+    pub consumed: u64,
+    /// Where the run stands afterwards.
+    pub status: RunStatus,
+    /// What becomes of the lease.
+    pub rest: Rest,
+    /// A state to load from instead of the whole journal.
+    pub snapshot: Option<Snapshot>,
+}
+
+/// What becomes of the lease after an append.
+#[derive(Clone, Debug)]
+pub enum Rest {
+    /// The writer goes on.
+    Keep,
+    /// Nothing can move. The lease ends; the run is ready again at once if an input waits that was not consumed.
+    Park,
+    /// The run is over. The lease ends; pending requests and timers go; a waiting parent is told.
+    End(End),
+}
+
+/// How a run ended, for the run that waits for it.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// What the parent, if there is one, gets as the result.
+    pub outcome: Outcome,
+    /// Why it failed, if it did.
+    pub error: Option<ErrorInfo>,
+}
+
+/// The fold of a journal up to a position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The position.
+    pub seq: Seq,
+    /// The encoded state.
+    pub body: Vec<u8>,
+}
+
+/// Everything needed to go on with a run.
+#[derive(Clone, Debug)]
+pub struct LoadedRun {
+    /// What the store knows of it.
+    pub record: RunRecord,
+    /// A state to begin with.
+    pub snapshot: Option<Snapshot>,
+    /// The entries after it, or all of them.
+    pub entries: Vec<Entry>,
+    /// What reached the run from outside and is not in the journal yet, with its number.
+    pub inputs: Vec<(u64, Input)>,
+}
+
+/// A run as lists show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRecord {
+    /// Its id.
+    pub id: RunId,
+    /// The run at the top; its own id, if it is not part of another.
+    pub root: RunId,
+    /// The workflow's id.
+    pub workflow: Name,
+    /// The content hash of its definition.
+    pub version: Name,
+    /// Its conversation.
+    pub conversation: ConversationId,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// The position of its last entry.
+    pub head: Seq,
+    /// Why it failed, if it did.
+    pub error: Option<ErrorInfo>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When its journal last grew.
+    pub updated_at: Timestamp,
+}
+
+/// Which runs to claim.
+#[derive(Clone, Debug)]
+pub enum Scope {
+    /// Any.
+    All,
+    /// This run and those that are part of it.
+    Tree(RunId),
+}
+
+/// A decision to take.
+#[derive(Clone, Debug)]
+pub struct Decide {
+    /// On which request.
+    pub request: RequestId,
+    /// The decision. Already checked against the request.
+    pub decision: Decision,
+    /// By whom.
+    pub by: Actor,
+    /// Now.
+    pub at: Timestamp,
+    /// Take a lease on the run along with it, if nobody holds one.
+    pub claim: Option<Claim>,
+}
+
+/// What came of a decision.
+#[derive(Clone, Debug)]
+pub enum Decided {
+    /// It was taken. The lease, if one was wanted and free.
+    Taken(Option<Lease>),
+    /// The request was not pending any more; this is how it stands. Nothing changed.
+    TooLate(Box<Request>),
+}
+
+/// A line of the audit: a decision or an expiry, chained to the line before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditEntry {
+    /// Its number.
+    pub no: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub by: Actor,
+    /// On which request.
+    pub request: RequestId,
+    /// The decision as JSON, or `{"decision":"expired"}`.
+    pub decision: String,
+    /// Hex SHA-256 over the hash before it and this line.
+    pub hash: String,
+}
+
+/// Which requests to list. Fields that are `None` or empty match all.
+#[derive(Clone, Debug, Default)]
+pub struct RequestFilter {
+    /// Where they stand.
+    pub status: Option<RequestStatus>,
+    /// What kind.
+    pub kind: Option<RequestKind>,
+    /// Of which workflow.
+    pub workflow: Option<Name>,
+    /// Asked by which agent (the last of its path).
+    pub agent: Option<Name>,
+    /// Of which run, or run it is part of.
+    pub root: Option<RunId>,
+    /// Of which conversation.
+    pub conversation: Option<ConversationId>,
+    /// Words that the prompt must contain, each of them, in whatever case (of ASCII letters).
+    pub text: Option<String>,
+}
+
+/// Which runs to list. Fields that are `None` match all.
+#[derive(Clone, Debug, Default)]
+pub struct RunFilter {
+    /// Where they stand.
+    pub status: Option<RunStatus>,
+    /// Of which workflow.
+    pub workflow: Option<Name>,
+    /// Of which conversation.
+    pub conversation: Option<ConversationId>,
+    /// Of which run at the top.
+    pub root: Option<RunId>,
+    /// Id begins with this text (after the `run_` prefix or with it).
+    pub id_prefix: Option<String>,
+}
+
+/// One page of a list.
+#[derive(Clone, Debug)]
+pub struct Page<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Where the next page begins, if there is one. Opaque.
+    pub next: Option<String>,
+}
+
+/// Keeps runs. See the module's text for what every implementation promises.
+///
+/// Methods that return a future change something; what they change is durable when it resolves.
+/// The work is submitted when the method is *called*, in call order; the future only waits for the
+/// result. Methods that return a value read what is committed.
+pub trait Store: Send + Sync + std::fmt::Debug + 'static {
+    /// Keeps a definition. Nothing happens if its hash is known.
+    fn put_definition(&self, definition: Definition) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// The definition of this hash.
+    fn definition(&self, hash: &str) -> Result<Option<Definition>, StoreError>;
+
+    /// Creates a run. `Ok(None)` if the id exists, and nothing changes; otherwise the lease, if one
+    /// was wanted. A run created without a claim is ready to be claimed by anybody.
+    fn create_run(&self, run: NewRun) -> BoxFuture<'static, Result<Option<Created>, StoreError>>;
+
+    /// Everything needed to go on with a run, as it stood at one moment. If `until` is given, no snapshot, and only entries up to it.
+    fn load(&self, run: &RunId, until: Option<Seq>) -> Result<LoadedRun, StoreError>;
+
+    /// Entries of a run after a position, in order, at most `limit`.
+    fn entries(&self, run: &RunId, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError>;
+
+    /// What reached a run from outside and is not in its journal yet, after input number `after`.
+    fn inputs(&self, run: &RunId, after: u64) -> Result<Vec<(u64, Input)>, StoreError>;
+
+    /// Adds entries, in one transaction with all that follows from them: requests asked, withdrawn
+    /// and expired, timers set and fired, inputs consumed, the run's status and lease.
+    fn append(&self, append: Append) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// Gives a run an input and makes it ready. Refused with [`StoreError::UnknownRun`]; `Ok(false)`
+    /// if the run is over, and nothing changes.
+    fn deliver(
+        &self,
+        run: &RunId,
+        input: Input,
+        at: Timestamp,
+    ) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// Takes a decision: in one transaction the request changes from pending to decided, the audit
+    /// gets a line, the run gets the input and becomes ready.
+    fn decide(&self, decide: Decide) -> BoxFuture<'static, Result<Decided, StoreError>>;
+
+    /// Leases up to `limit` runs that are ready and that nobody holds a live lease on.
+    fn claim(
+        &self,
+        scope: Scope,
+        node: &NodeId,
+        now: Timestamp,
+        ttl: Span,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<Vec<Lease>, StoreError>>;
+
+    /// Leases a single run if nobody holds a live lease on it, ready or not; never one that is over.
+    /// From then on it counts as ready until it parks, so that it is found again if its holder dies.
+    fn claim_run(
+        &self,
+        run: &RunId,
+        node: &NodeId,
+        now: Timestamp,
+        ttl: Span,
+    ) -> BoxFuture<'static, Result<Option<Lease>, StoreError>>;
+
+    /// Prolongs leases. Returns those that are still held.
+    fn renew(
+        &self,
+        leases: Vec<Lease>,
+        until: Timestamp,
+    ) -> BoxFuture<'static, Result<Vec<Lease>, StoreError>>;
+
+    /// Gives a lease back without writing: the run stays ready.
+    fn release(&self, lease: Lease) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// Fires what is due at `now`: pending requests expire (by the same compare-and-set as a
+    /// decision, with an audit line), sleepers and runs out of time get their input. At most `limit`
+    /// at once; returns how many.
+    fn fire_due(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<usize, StoreError>>;
+
+    /// When the next thing is due.
+    fn next_due(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// A number that changes when this or another process has changed the store. Cheap enough to look at often.
+    fn changes(&self) -> Result<u64, StoreError>;
+
+    /// One request.
+    fn request(&self, id: &RequestId) -> Result<Option<Request>, StoreError>;
+
+    /// The inbox, oldest first: in the order the store was told of them, so that pages do not shift.
+    /// A page has between 1 and 1000 items. `cursor` is `next` of the page before.
+    fn requests(
+        &self,
+        filter: &RequestFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<Request>, StoreError>;
+
+    /// How many requests match.
+    fn count_requests(&self, filter: &RequestFilter) -> Result<u64, StoreError>;
+
+    /// One run.
+    fn run(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError>;
+
+    /// Runs, newest first, in pages of 1 to 1000. `cursor` is `next` of the page before.
+    fn runs(
+        &self,
+        filter: &RunFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<RunRecord>, StoreError>;
+
+    /// The latest run of a conversation that is not part of another run.
+    fn latest_run(&self, conversation: &ConversationId) -> Result<Option<RunRecord>, StoreError>;
+
+    /// Audit lines after number `after`, in order, at most `limit`.
+    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;
+}
+
+/// A run that has just been created.
+#[derive(Clone, Debug)]
+pub struct Created {
+    /// The lease, if one was wanted.
+    pub lease: Option<Lease>,
+}
+
+/// A thing that happens by itself at a point in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// A sleep is over.
+    Timer {
+        /// Who sleeps.
+        activation: ActivationId,
+        /// Under which key.
+        key: Key,
+    },
+    /// A request's deadline.
+    Request {
+        /// Which request.
+        request: u32,
+    },
+    /// The run's own time limit.
+    Run,
+}

@@ -1,0 +1,286 @@
+//! Runs for the length of a process: for tests, and for work that need not outlive it.
+
+mod tables;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use signoff_core::id::Seq;
+use signoff_core::journal::{Entry, Input};
+use signoff_core::request::{Request, RequestStatus};
+use signoff_core::time::{Span, Timestamp};
+use signoff_core::{ConversationId, RequestId, RunId};
+
+use self::tables::Tables;
+use crate::entries::{page_limit, read_cursor, write_cursor};
+use crate::{
+    Append, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Lease, LoadedRun,
+    NewRun, NodeId, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
+};
+
+/// Runs in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    tables: Mutex<Tables>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a change at once; the future only carries the answer.
+    fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut Tables) -> T,
+    ) -> BoxFuture<'static, T> {
+        let mut tables = self.tables();
+        let answer = change(&mut tables);
+        tables.changes += 1;
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+impl Store for MemoryStore {
+    fn put_definition(&self, definition: Definition) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.change(|tables| {
+            tables.definitions.entry(definition.hash.clone()).or_insert(definition);
+            Ok(())
+        })
+    }
+
+    fn definition(&self, hash: &str) -> Result<Option<Definition>, StoreError> {
+        Ok(self.tables().definitions.get(hash).cloned())
+    }
+
+    fn create_run(&self, run: NewRun) -> BoxFuture<'static, Result<Option<Created>, StoreError>> {
+        self.change(|tables| tables.create(run))
+    }
+
+    fn load(&self, run: &RunId, until: Option<Seq>) -> Result<LoadedRun, StoreError> {
+        let tables = self.tables();
+        let run = &tables.runs[tables.find(run)?];
+        let snapshot = run.snapshot.clone().filter(|_| until.is_none());
+        let after = snapshot.as_ref().map_or(0, |snapshot| snapshot.seq);
+        let until = until.unwrap_or(run.record.head);
+        Ok(LoadedRun {
+            record: run.record.clone(),
+            entries: slice(&run.entries, after, until).to_vec(),
+            inputs: run.inputs.iter().cloned().collect(),
+            snapshot,
+        })
+    }
+
+    fn entries(&self, run: &RunId, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let tables = self.tables();
+        let run = &tables.runs[tables.find(run)?];
+        Ok(slice(&run.entries, after, after.saturating_add(limit as u64)).to_vec())
+    }
+
+    fn inputs(&self, run: &RunId, after: u64) -> Result<Vec<(u64, Input)>, StoreError> {
+        let tables = self.tables();
+        let run = &tables.runs[tables.find(run)?];
+        Ok(run.inputs.iter().filter(|(no, _)| *no > after).cloned().collect())
+    }
+
+    fn append(&self, append: Append) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.change(|tables| tables.append(append))
+    }
+
+    fn deliver(
+        &self,
+        run: &RunId,
+        input: Input,
+        _at: Timestamp,
+    ) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| {
+            let place = tables.find(run)?;
+            Ok(tables.give_input(place, input))
+        })
+    }
+
+    fn decide(&self, decide: Decide) -> BoxFuture<'static, Result<Decided, StoreError>> {
+        self.change(|tables| tables.decide(decide))
+    }
+
+    fn claim(
+        &self,
+        scope: Scope,
+        node: &NodeId,
+        now: Timestamp,
+        ttl: Span,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<Vec<Lease>, StoreError>> {
+        let claim = Claim { node: node.clone(), until: now.plus(ttl) };
+        self.change(|tables| Ok(tables.claim(&scope, &claim, now, limit)))
+    }
+
+    fn claim_run(
+        &self,
+        run: &RunId,
+        node: &NodeId,
+        now: Timestamp,
+        ttl: Span,
+    ) -> BoxFuture<'static, Result<Option<Lease>, StoreError>> {
+        let claim = Claim { node: node.clone(), until: now.plus(ttl) };
+        self.change(|tables| {
+            let place = tables.find(run)?;
+            Ok(tables.take_lease(place, &claim, now))
+        })
+    }
+
+    fn renew(
+        &self,
+        leases: Vec<Lease>,
+        until: Timestamp,
+    ) -> BoxFuture<'static, Result<Vec<Lease>, StoreError>> {
+        self.change(|tables| Ok(tables.renew(leases, until)))
+    }
+
+    fn release(&self, lease: Lease) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.change(|tables| {
+            tables.release(&lease);
+            Ok(())
+        })
+    }
+
+    fn fire_due(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<usize, StoreError>> {
+        self.change(|tables| Ok(tables.fire_due(now, limit)))
+    }
+
+    fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.tables().due.first_key_value().map(|((at, _), _)| *at))
+    }
+
+    fn changes(&self) -> Result<u64, StoreError> {
+        Ok(self.tables().changes)
+    }
+
+    fn request(&self, id: &RequestId) -> Result<Option<Request>, StoreError> {
+        let tables = self.tables();
+        Ok(tables.request_places.get(id).map(|&place| tables.requests[place].request.clone()))
+    }
+
+    fn requests(
+        &self,
+        filter: &RequestFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<Request>, StoreError> {
+        let limit = page_limit(limit);
+        let after = read_cursor('q', cursor)?.unwrap_or(0);
+        let tables = self.tables();
+        let matching = tables.matching(filter, usize::try_from(after).unwrap_or(usize::MAX));
+        let found: Vec<usize> = matching.take(limit + 1).collect();
+        let items: Vec<Request> =
+            found.iter().take(limit).map(|&place| tables.requests[place].request.clone()).collect();
+        let next = (found.len() > limit).then(|| write_cursor('q', found[limit - 1] as u64 + 1));
+        Ok(Page { items, next })
+    }
+
+    fn count_requests(&self, filter: &RequestFilter) -> Result<u64, StoreError> {
+        Ok(self.tables().matching(filter, 0).count() as u64)
+    }
+
+    fn run(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        let tables = self.tables();
+        Ok(tables.run_places.get(id).map(|&place| tables.runs[place].record.clone()))
+    }
+
+    fn runs(
+        &self,
+        filter: &RunFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<RunRecord>, StoreError> {
+        let limit = page_limit(limit);
+        let tables = self.tables();
+        let before = read_cursor('r', cursor)?
+            .map_or(tables.runs.len(), |before| usize::try_from(before).unwrap_or(0));
+        let before = before.saturating_sub(usize::from(cursor.is_some())).min(tables.runs.len());
+        let mut items = Vec::new();
+        let mut last = 0;
+        for (place, run) in tables.runs[..before].iter().enumerate().rev() {
+            if !run_matches(filter, &run.record) {
+                continue;
+            }
+            if items.len() == limit {
+                return Ok(Page { items, next: Some(write_cursor('r', last)) });
+            }
+            items.push(run.record.clone());
+            last = place as u64 + 1;
+        }
+        Ok(Page { items, next: None })
+    }
+
+    fn latest_run(&self, conversation: &ConversationId) -> Result<Option<RunRecord>, StoreError> {
+        let tables = self.tables();
+        let mut records = tables.runs.iter().rev().map(|run| &run.record);
+        Ok(records.find(|run| run.conversation == *conversation && run.root == run.id).cloned())
+    }
+
+    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        let after = usize::try_from(after).unwrap_or(usize::MAX);
+        Ok(self.tables().audit.iter().skip(after).take(limit).cloned().collect())
+    }
+}
+
+impl Tables {
+    /// Requests that match, from place `from`.
+    fn matching<'a>(
+        &'a self,
+        filter: &'a RequestFilter,
+        from: usize,
+    ) -> Box<dyn Iterator<Item = usize> + 'a> {
+        let fits = move |&place: &usize| request_matches(filter, &self.requests[place].request);
+        if filter.status == Some(RequestStatus::Pending) {
+            Box::new(self.pending.range(from..).copied().filter(fits))
+        } else {
+            Box::new((from..self.requests.len()).filter(fits))
+        }
+    }
+}
+
+fn slice(entries: &[Entry], after: Seq, until: Seq) -> &[Entry] {
+    let place = |seq: Seq| usize::try_from(seq).unwrap_or(usize::MAX).min(entries.len());
+    &entries[place(after)..place(until.max(after))]
+}
+
+fn request_matches(filter: &RequestFilter, request: &Request) -> bool {
+    fn is<T: PartialEq>(wanted: Option<&T>, found: &T) -> bool {
+        wanted.is_none_or(|wanted| wanted == found)
+    }
+    is(filter.status.as_ref(), &request.status)
+        && is(filter.kind.as_ref(), &request.body.kind)
+        && is(filter.workflow.as_ref(), &request.workflow)
+        && is(filter.conversation.as_ref(), &request.conversation)
+        && filter.agent.as_ref().is_none_or(|agent| request.body.agent_path.last() == Some(agent))
+        && filter.root.as_ref().is_none_or(|run| request.root == *run || request.run == *run)
+        && filter.text.as_ref().is_none_or(|text| {
+            let prompt = request.body.prompt.to_ascii_lowercase();
+            text.split_whitespace().all(|word| prompt.contains(&word.to_ascii_lowercase()))
+        })
+}
+
+fn run_matches(filter: &RunFilter, run: &RunRecord) -> bool {
+    filter.status.is_none_or(|status| status == run.status)
+        && filter.workflow.as_ref().is_none_or(|workflow| *workflow == run.workflow)
+        && filter.conversation.as_ref().is_none_or(|id| *id == run.conversation)
+        && filter.root.as_ref().is_none_or(|root| *root == run.root)
+        && filter.id_prefix.as_ref().is_none_or(|prefix| {
+            run.id.as_str().starts_with(prefix.as_str())
+                || run.id.unique().starts_with(prefix.as_str())
+        })
+}

@@ -1,0 +1,237 @@
+//! What is kept, and the rules by which it changes. Mirrors the tables of the `SQLite` store.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use signoff_core::journal::{Entry, Event, Input, Parent};
+use signoff_core::request::{Request, RequestStatus, TakenDecision};
+use signoff_core::time::Timestamp;
+use signoff_core::{Actor, Name, RequestId, RequestNo, RunId};
+
+use crate::audit::{EXPIRED, clock_actor};
+use crate::{AuditEntry, Claim, Definition, Due, Lease, NodeId, RunRecord, Snapshot};
+
+/// Everything there is.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub(super) definitions: HashMap<Name, Definition>,
+    /// In order of creation; other tables name a run by its place here.
+    pub(super) runs: Vec<StoredRun>,
+    pub(super) run_places: HashMap<RunId, usize>,
+    pub(super) children: HashMap<RunId, Vec<usize>>,
+    /// In the order they were asked.
+    pub(super) requests: Vec<StoredRequest>,
+    pub(super) request_places: HashMap<RequestId, usize>,
+    pub(super) pending: BTreeSet<usize>,
+    /// Ready runs, by the end of the lease on them (0 if there is none).
+    pub(super) ready: BTreeSet<(i64, usize)>,
+    pub(super) due: BTreeMap<(Timestamp, u64), (usize, Due)>,
+    pub(super) timers_set: u64,
+    pub(super) audit: Vec<AuditEntry>,
+    pub(super) changes: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct StoredRun {
+    pub(super) record: RunRecord,
+    pub(super) parent: Option<Parent>,
+    pub(super) ready: bool,
+    pub(super) lease: Option<(NodeId, Timestamp)>,
+    pub(super) epoch: u64,
+    pub(super) next_input: u64,
+    pub(super) inputs: VecDeque<(u64, Input)>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) snapshot: Option<Snapshot>,
+    pub(super) requests: Vec<usize>,
+    pub(super) timers: Vec<(Due, (Timestamp, u64))>,
+}
+
+impl StoredRun {
+    /// Whether `lease` is still the one that counts.
+    pub(super) fn is_held_by(&self, lease: &Lease) -> bool {
+        self.epoch == lease.epoch
+            && self.lease.as_ref().is_some_and(|(node, _)| *node == lease.node)
+    }
+
+    fn ready_key(&self) -> i64 {
+        self.lease.as_ref().map_or(0, |(_, until)| until.0)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct StoredRequest {
+    pub(super) run: usize,
+    pub(super) number: RequestNo,
+    pub(super) request: Request,
+}
+
+impl Tables {
+    /// Changes a run's readiness or lease, and the list of ready runs with it.
+    pub(super) fn place(&mut self, run: usize, change: impl FnOnce(&mut StoredRun)) {
+        let stored = &mut self.runs[run];
+        if stored.ready {
+            self.ready.remove(&(stored.ready_key(), run));
+        }
+        change(stored);
+        if stored.ready {
+            self.ready.insert((stored.ready_key(), run));
+        }
+    }
+
+    /// Puts an input before a run and makes it ready. False if the run is over.
+    pub(super) fn give_input(&mut self, run: usize, input: Input) -> bool {
+        if self.runs[run].record.status.is_over() {
+            return false;
+        }
+        self.place(run, |run| {
+            run.inputs.push_back((run.next_input, input));
+            run.next_input += 1;
+            run.ready = true;
+        });
+        true
+    }
+
+    /// Leases a run unless somebody holds a live lease on it or it is over.
+    pub(super) fn take_lease(
+        &mut self,
+        run: usize,
+        claim: &Claim,
+        now: Timestamp,
+    ) -> Option<Lease> {
+        let stored = &self.runs[run];
+        let held = stored.lease.as_ref().is_some_and(|(_, until)| *until > now);
+        if held || stored.record.status.is_over() {
+            return None;
+        }
+        self.place(run, |run| {
+            run.lease = Some((claim.node.clone(), claim.until));
+            run.epoch += 1;
+            run.ready = true;
+        });
+        let stored = &self.runs[run];
+        Some(Lease { run: stored.record.id.clone(), node: claim.node.clone(), epoch: stored.epoch })
+    }
+
+    /// What follows from entries in other tables.
+    pub(super) fn project(&mut self, run: usize, entries: &[Entry]) {
+        for entry in entries {
+            match &entry.event {
+                Event::Asked { request, body, .. } => {
+                    let record = &self.runs[run].record;
+                    let asked = Request {
+                        id: record.id.request(*request),
+                        version: 1,
+                        status: RequestStatus::Pending,
+                        run: record.id.clone(),
+                        root: record.root.clone(),
+                        workflow: record.workflow.clone(),
+                        conversation: record.conversation.clone(),
+                        body: (**body).clone(),
+                        created_at: entry.at,
+                        decision: None,
+                    };
+                    self.ask(run, *request, asked);
+                }
+                Event::Decided { request, decision, by } => {
+                    let taken =
+                        TakenDecision { decision: decision.clone(), by: by.clone(), at: entry.at };
+                    if let Some(place) = self.request_of(run, *request) {
+                        self.close(place, RequestStatus::Decided, Some(taken));
+                    }
+                }
+                Event::Expired { request } => {
+                    if let Some(place) = self.request_of(run, *request) {
+                        self.close(place, RequestStatus::Expired, None);
+                    }
+                }
+                Event::Withdrawn { request } => {
+                    if let Some(place) = self.request_of(run, *request) {
+                        self.close(place, RequestStatus::Cancelled, None);
+                    }
+                }
+                Event::TimerSet { activation, key, due } => {
+                    let timer = Due::Timer { activation: *activation, key: key.clone() };
+                    self.set_timer(run, timer, *due);
+                }
+                Event::TimerFired { activation, key } => {
+                    let timer = Due::Timer { activation: *activation, key: key.clone() };
+                    self.drop_timer(run, &timer);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn ask(&mut self, run: usize, number: RequestNo, request: Request) {
+        if let Some(due) = request.body.expires_at {
+            self.set_timer(run, Due::Request { request: number }, due);
+        }
+        let place = self.requests.len();
+        self.request_places.insert(request.id.clone(), place);
+        self.requests.push(StoredRequest { run, number, request });
+        self.pending.insert(place);
+        self.runs[run].requests.push(place);
+    }
+
+    pub(super) fn request_of(&self, run: usize, number: RequestNo) -> Option<usize> {
+        let requests = &self.runs[run].requests;
+        requests.iter().copied().find(|&place| self.requests[place].number == number)
+    }
+
+    /// Ends a request that is pending, and its deadline. False if it was not.
+    pub(super) fn close(
+        &mut self,
+        place: usize,
+        status: RequestStatus,
+        decision: Option<TakenDecision>,
+    ) -> bool {
+        let StoredRequest { run, number, .. } = self.requests[place];
+        self.drop_timer(run, &Due::Request { request: number });
+        let request = &mut self.requests[place].request;
+        if request.status != RequestStatus::Pending {
+            return false;
+        }
+        request.status = status;
+        request.version += 1;
+        request.decision = decision;
+        self.pending.remove(&place);
+        true
+    }
+
+    /// Lets a request expire, if it is still pending.
+    pub(super) fn expire(&mut self, place: usize, now: Timestamp) {
+        if self.close(place, RequestStatus::Expired, None) {
+            let StoredRequest { run, number, request } = &self.requests[place];
+            let (run, number, id) = (*run, *number, request.id.clone());
+            self.add_audit_line(now, clock_actor(), id, EXPIRED.to_owned());
+            self.give_input(run, Input::Expired { request: number });
+        }
+    }
+
+    pub(super) fn set_timer(&mut self, run: usize, due: Due, at: Timestamp) {
+        self.drop_timer(run, &due);
+        self.timers_set += 1;
+        let key = (at, self.timers_set);
+        self.due.insert(key, (run, due.clone()));
+        self.runs[run].timers.push((due, key));
+    }
+
+    pub(super) fn drop_timer(&mut self, run: usize, due: &Due) {
+        let timers = &mut self.runs[run].timers;
+        if let Some(index) = timers.iter().position(|(set, _)| set == due) {
+            let (_, key) = timers.swap_remove(index);
+            self.due.remove(&key);
+        }
+    }
+
+    pub(super) fn add_audit_line(
+        &mut self,
+        at: Timestamp,
+        by: Actor,
+        request: RequestId,
+        decision: String,
+    ) {
+        let last = self.audit.last().map(|line| (line.no, line.hash.as_str()));
+        let line = AuditEntry::next(last, at, by, request, decision);
+        self.audit.push(line);
+    }
+}

@@ -1,0 +1,189 @@
+//! Adds entries to runs, with all that follows from them.
+
+use rusqlite::{OptionalExtension as _, params};
+use signoff_core::RunStatus;
+use signoff_core::id::Seq;
+use signoff_core::journal::{Input, MAX_BODY_BYTES, encode};
+use signoff_core::time::Timestamp;
+
+use super::db::Db;
+use super::error::{json, stored};
+use super::project::{self, Change, changes_of};
+use super::writer::{Command, Stop};
+use crate::{Append, End, Lease, Rest, Snapshot, StoreError, entries};
+
+/// Entries to add, encoded.
+#[derive(Debug)]
+pub(super) struct AppendEntries {
+    lease: Lease,
+    expected: Seq,
+    count: usize,
+    body: Vec<u8>,
+    changes: Vec<Change>,
+    updated_at: Option<Timestamp>,
+    consumed: u64,
+    status: RunStatus,
+    rest: Rest,
+    error: Option<String>,
+    snapshot: Option<Snapshot>,
+}
+
+impl AppendEntries {
+    pub(super) fn new(append: Append) -> Result<Self, StoreError> {
+        entries::follow(append.expected, &append.entries)?;
+        let body = if append.entries.is_empty() { Vec::new() } else { encode(&append.entries) };
+        check_size(&body)?;
+        let error = match &append.rest {
+            Rest::End(End { error: Some(error), .. }) => Some(json(error)?),
+            _ => None,
+        };
+        Ok(Self {
+            changes: changes_of(&append.entries)?,
+            body,
+            count: append.entries.len(),
+            updated_at: append.entries.last().map(|entry| entry.at),
+            lease: append.lease,
+            expected: append.expected,
+            consumed: append.consumed,
+            status: append.status,
+            rest: append.rest,
+            error,
+            snapshot: append.snapshot,
+        })
+    }
+
+    /// Moves the run's head, if the lease is still good and the head where the writer believes it
+    /// to be. This is the fence.
+    fn pass_fence(&self, db: &Db, run: i64) -> rusqlite::Result<bool> {
+        let head = stored(self.expected + self.count as u64);
+        let expected = stored(self.expected);
+        let epoch = stored(self.lease.epoch);
+        let node = &*self.lease.node;
+        let status = self.status.as_str();
+        let at = self.updated_at.map(|at| at.0);
+        // A column that is set has its indexes rewritten, so the usual case sets as few as it can.
+        let changed = match self.rest {
+            Rest::Keep => db
+                .connection
+                .prepare_cached(
+                    "UPDATE runs SET head = ?5, status = ?6, updated_at = coalesce(?7, updated_at)
+                     WHERE no = ?1 AND head = ?2 AND epoch = ?3 AND lease_node = ?4",
+                )?
+                .execute(params![run, expected, epoch, node, head, status, at])?,
+            Rest::Park => db
+                .connection
+                .prepare_cached(
+                    "UPDATE runs SET head = ?5, status = ?6, updated_at = coalesce(?7, updated_at),
+                         lease_node = NULL, lease_until = 0,
+                         ready = EXISTS (SELECT 1 FROM inputs WHERE run = ?1 AND no > ?8)
+                     WHERE no = ?1 AND head = ?2 AND epoch = ?3 AND lease_node = ?4",
+                )?
+                .execute(params![
+                    run,
+                    expected,
+                    epoch,
+                    node,
+                    head,
+                    status,
+                    at,
+                    stored(self.consumed)
+                ])?,
+            Rest::End(_) => db
+                .connection
+                .prepare_cached(
+                    "UPDATE runs SET head = ?5, status = ?6, updated_at = coalesce(?7, updated_at),
+                         lease_node = NULL, lease_until = 0, ready = 0, error = ?8
+                     WHERE no = ?1 AND head = ?2 AND epoch = ?3 AND lease_node = ?4",
+                )?
+                .execute(params![run, expected, epoch, node, head, status, at, self.error])?,
+        };
+        Ok(changed == 1)
+    }
+}
+
+impl Command for AppendEntries {
+    type Output = ();
+
+    fn apply(&self, db: &mut Db) -> Result<(), Stop> {
+        let id = &self.lease.run;
+        let Some(known) = db.find(id)? else {
+            return Err(StoreError::UnknownRun(id.clone()).into());
+        };
+        if !self.pass_fence(db, known.no)? {
+            return Err(StoreError::Fenced { run: id.clone() }.into());
+        }
+        if self.count > 0 {
+            insert_entries(db, known.no, self.expected + 1, self.count, &self.body)?;
+        }
+        project::apply(db, known.no, &self.changes)?;
+        if let Some(snapshot) = &self.snapshot {
+            db.connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO snapshots (run, seq, body) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![known.no, stored(snapshot.seq), snapshot.body])?;
+        }
+        if let Rest::End(end) = &self.rest {
+            clear(db, known.no)?;
+            tell_parent(db, known.no, end)?;
+            db.forget(id);
+        } else {
+            db.consume_inputs(id, known, self.consumed)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a run leaves behind when it is over.
+fn clear(db: &Db, run: i64) -> rusqlite::Result<()> {
+    for sql in [
+        "UPDATE requests SET status = 'cancelled', version = version + 1
+         WHERE run = ?1 AND status = 'pending'",
+        "DELETE FROM timers WHERE run = ?1",
+        "DELETE FROM inputs WHERE run = ?1",
+    ] {
+        db.connection.prepare_cached(sql)?.execute(params![run])?;
+    }
+    Ok(())
+}
+
+fn tell_parent(db: &mut Db, run: i64, end: &End) -> Result<(), Stop> {
+    let parent: Option<(String, u32, String)> = db
+        .connection
+        .prepare_cached(
+            "SELECT parent_run, parent_activation, parent_key FROM runs
+             WHERE no = ?1 AND parent_run IS NOT NULL",
+        )?
+        .query_row(params![run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((parent, activation, key)) = parent else { return Ok(()) };
+    let Some(parent) = db.find(&parent.as_str().into())? else { return Ok(()) };
+    let input = Input::ChildEnded { activation, key: key.into(), outcome: end.outcome.clone() };
+    db.give_input(parent.no, &json(&input)?)?;
+    Ok(())
+}
+
+/// One row of the journal.
+pub(super) fn insert_entries(
+    db: &Db,
+    run: i64,
+    first: Seq,
+    count: usize,
+    body: &[u8],
+) -> rusqlite::Result<()> {
+    db.connection
+        .prepare_cached("INSERT INTO journal (run, seq, count, body) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![run, stored(first), i64::try_from(count).unwrap_or(i64::MAX), body])
+        .map(drop)
+}
+
+/// What could not be read again is not written.
+pub(super) fn check_size(body: &[u8]) -> Result<(), StoreError> {
+    if body.len() > MAX_BODY_BYTES {
+        return Err(StoreError::Failed(format!(
+            "{} bytes of entries at once are too many; at most {MAX_BODY_BYTES}",
+            body.len()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! Creates runs, and keeps the definitions they begin with.
+
+use rusqlite::params;
+use signoff_core::journal::{Parent, encode};
+use signoff_core::time::Timestamp;
+use signoff_core::{ConversationId, Name, RunId, RunStatus};
+
+use super::append::{check_size, insert_entries};
+use super::db::{Db, KnownRun};
+use super::project::{self, Change, changes_of};
+use super::timers::set_timer;
+use super::writer::{Command, Stop};
+use crate::{Claim, Created, Definition, Due, Lease, NewRun, StoreError, entries};
+
+/// A run to create, encoded.
+#[derive(Debug)]
+pub(super) struct CreateRun {
+    id: RunId,
+    workflow: Name,
+    version: Name,
+    conversation: ConversationId,
+    parent: Option<Parent>,
+    status: RunStatus,
+    deadline: Option<Timestamp>,
+    claim: Option<Claim>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    count: usize,
+    body: Vec<u8>,
+    changes: Vec<Change>,
+}
+
+impl CreateRun {
+    pub(super) fn new(run: NewRun) -> Result<Self, StoreError> {
+        let started = entries::started(&run)?.clone();
+        entries::follow(0, &run.entries)?;
+        let body = encode(&run.entries);
+        check_size(&body)?;
+        let at = |entry: Option<&signoff_core::Entry>| entry.map_or(Timestamp(0), |entry| entry.at);
+        Ok(Self {
+            changes: changes_of(&run.entries)?,
+            body,
+            count: run.entries.len(),
+            created_at: at(run.entries.first()),
+            updated_at: at(run.entries.last()),
+            workflow: started.workflow,
+            version: started.version,
+            conversation: started.conversation,
+            parent: started.parent,
+            status: run.status,
+            deadline: run.deadline,
+            // Nobody writes a run that is over.
+            claim: run.claim.filter(|_| !run.status.is_over()),
+            id: run.id,
+        })
+    }
+}
+
+impl Command for CreateRun {
+    type Output = Option<Created>;
+
+    fn apply(&self, db: &mut Db) -> Result<Option<Created>, Stop> {
+        if db.find(&self.id)?.is_some() {
+            return Ok(None);
+        }
+        let parent = self.parent.as_ref();
+        let claim = self.claim.as_ref();
+        db.connection
+            .prepare_cached(
+                "INSERT INTO runs (id, root, workflow, version, conversation, status, head, ready,
+                     lease_node, lease_until, epoch, parent_run, parent_activation, parent_key,
+                     created_at, updated_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            )?
+            .execute(params![
+                self.id.as_str(),
+                parent.map(|parent| parent.root.as_str()),
+                &*self.workflow,
+                &*self.version,
+                self.conversation.as_str(),
+                self.status.as_str(),
+                i64::try_from(self.count).unwrap_or(i64::MAX),
+                !self.status.is_over(),
+                claim.map(|claim| &*claim.node),
+                claim.map_or(0, |claim| claim.until.0),
+                i64::from(claim.is_some()),
+                parent.map(|parent| parent.run.as_str()),
+                parent.map(|parent| parent.activation),
+                parent.map(|parent| &*parent.key),
+                self.created_at.0,
+                self.updated_at.0,
+            ])?;
+        let no = db.connection.last_insert_rowid();
+        db.remember(&self.id, KnownRun { no, consumed: 0 });
+        insert_entries(db, no, 1, self.count, &self.body)?;
+        project::apply(db, no, &self.changes)?;
+        if let Some(deadline) = self.deadline.filter(|_| !self.status.is_over()) {
+            set_timer(db, no, &Due::Run, deadline)?;
+        }
+        let lease =
+            claim.map(|claim| Lease { run: self.id.clone(), node: claim.node.clone(), epoch: 1 });
+        Ok(Some(Created { lease }))
+    }
+}
+
+impl Command for Definition {
+    type Output = ();
+
+    fn apply(&self, db: &mut Db) -> Result<(), Stop> {
+        db.connection
+            .prepare_cached(
+                "INSERT OR IGNORE INTO definitions (hash, id, body) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![&*self.hash, &*self.id, self.body])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! Brings a database to the schema this program knows, and refuses what it does not.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::StoreError;
+use crate::audit::hex_sha256;
+
+struct Migration {
+    name: &'static str,
+    sql: &'static str,
+}
+
+/// In order; the first is version 1. A released one never changes.
+const MIGRATIONS: &[Migration] =
+    &[Migration { name: "first", sql: include_str!("migrations/0001_first.sql") }];
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL)";
+
+/// Applies what is missing. All of it or nothing, and by one process at a time.
+pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch("BEGIN EXCLUSIVE")?;
+    let done = apply(connection);
+    let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    connection.execute_batch(end)?;
+    done
+}
+
+fn apply(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch(TABLE)?;
+    let found: i64 = connection.query_row(
+        "SELECT coalesce(max(version), 0) FROM schema_migrations",
+        [],
+        |row| row.get(0),
+    )?;
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    if found > known {
+        return Err(StoreError::TooNew { found, known });
+    }
+    for (migration, version) in MIGRATIONS.iter().zip(1_i64..) {
+        let sha256 = hex_sha256(migration.sql.as_bytes());
+        let applied: Option<String> = connection
+            .query_row(
+                "SELECT sha256 FROM schema_migrations WHERE version = ?1",
+                params![version],
+                |row| row.get(0),
+            )
+            .optional()?;
+        match applied {
+            Some(applied) if applied == sha256 => {}
+            Some(_) => {
+                return Err(StoreError::Corrupt(format!(
+                    "migration {version} ({}) of the database is not the one this program knows",
+                    migration.name
+                )));
+            }
+            None if version <= found => {
+                return Err(StoreError::Corrupt(format!("migration {version} is missing")));
+            }
+            None => {
+                connection.execute_batch(migration.sql)?;
+                connection.execute(
+                    "INSERT INTO schema_migrations VALUES (?1, ?2, ?3, datetime('now'))",
+                    params![version, migration.name, sha256],
+                )?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,289 @@
+//! Runs in a `SQLite` file, for one machine: any number of processes, one writing at a time.
+//!
+//! Everything that changes goes through the [`writer`]; one file per command says what it does. What
+//! is read goes past it, on connections that see what is committed.
+
+mod append;
+mod claims;
+mod clauses;
+mod create;
+mod db;
+mod decide;
+mod deliver;
+mod error;
+mod gather;
+mod journal;
+mod migrate;
+mod nodes;
+mod open;
+mod probe;
+mod project;
+mod readers;
+mod requests;
+mod runs;
+mod timers;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use signoff_core::id::Seq;
+use signoff_core::journal::{Entry, Input};
+use signoff_core::request::Request;
+use signoff_core::time::{Span, Timestamp};
+use signoff_core::{Actor, ConversationId, RequestId, RunId};
+
+use self::append::AppendEntries;
+use self::claims::{ClaimReady, ClaimRun, Reap, Release, Renew};
+use self::create::CreateRun;
+use self::db::Db;
+use self::deliver::Deliver;
+use self::error::{json, read, stored};
+use self::nodes::NodeLock;
+pub use self::open::SqliteOptions;
+use self::probe::Probe;
+use self::readers::Readers;
+use self::timers::FireDue;
+use self::writer::{Command, Writer};
+use crate::{
+    Append, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Lease, LoadedRun,
+    NewRun, NodeId, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
+};
+
+/// Runs in a `SQLite` file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    readers: Readers,
+    /// Tells when others have written. Of its own, because it compares with what *it* saw last.
+    watcher: Mutex<Connection>,
+    // After those that read: the last connection to close tidies up, and a reading one cannot.
+    writer: Writer,
+    commits: Arc<AtomicU64>,
+    path: PathBuf,
+    node: NodeId,
+    // Last: leases are good until everything above is closed.
+    _alive: NodeLock,
+}
+
+impl SqliteStore {
+    /// Opens a database, making it if it is not there.
+    pub fn open(options: SqliteOptions) -> Result<Self, StoreError> {
+        let SqliteOptions { path, node, readers } = options;
+        open::create_file(&path)?;
+        let connection = open::open_writer(&path)?;
+        migrate::migrate(&connection)?;
+        let alive = NodeLock::hold(&path, &node)?;
+        let readers = Readers::open(&path, readers)?;
+        let watcher = Mutex::new(open::open_reader(&path)?);
+        let commits = Arc::new(AtomicU64::new(0));
+        let db = Db::new(connection, path.clone(), node.clone(), commits.clone());
+        let writer = Writer::start(db)?;
+        // What a killed process held is free before anybody asks for it.
+        drop(writer.submit(Reap));
+        Ok(Self { readers, watcher, writer, commits, path, node, _alive: alive })
+    }
+
+    /// The name of this process, for its leases.
+    pub fn node(&self) -> &NodeId {
+        &self.node
+    }
+
+    /// How many transactions this store has committed. Many commands share one.
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::SeqCst)
+    }
+
+    /// Moves everything from the write-ahead log to the database file, so that its size says how
+    /// much is stored.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        let connection = open::open_writer(&self.path)?;
+        let busy: i64 =
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if busy == 0 { Ok(()) } else { Err(StoreError::Failed("the database is in use".into())) }
+    }
+
+    /// Writes bytes that nobody reads, durably: the measure for how fast anything here can be.
+    pub fn probe(&self, payload: Vec<u8>) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.writer.submit(Probe(payload))
+    }
+
+    /// Queues a command that could be prepared.
+    fn submit<C: Command>(
+        &self,
+        command: Result<C, StoreError>,
+    ) -> BoxFuture<'static, Result<C::Output, StoreError>> {
+        match command {
+            Ok(command) => self.writer.submit(command),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn put_definition(&self, definition: Definition) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.writer.submit(definition)
+    }
+
+    fn definition(&self, hash: &str) -> Result<Option<Definition>, StoreError> {
+        Ok(self
+            .readers
+            .get()
+            .prepare_cached("SELECT id, body FROM definitions WHERE hash = ?1")?
+            .query_row(params![hash], |row| {
+                let id: String = row.get(0)?;
+                Ok(Definition { hash: hash.into(), id: id.into(), body: row.get(1)? })
+            })
+            .optional()?)
+    }
+
+    fn create_run(&self, run: NewRun) -> BoxFuture<'static, Result<Option<Created>, StoreError>> {
+        self.submit(CreateRun::new(run))
+    }
+
+    fn load(&self, run: &RunId, until: Option<Seq>) -> Result<LoadedRun, StoreError> {
+        journal::load(&self.readers.get(), run, until)
+    }
+
+    fn entries(&self, run: &RunId, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        journal::entries(&self.readers.get(), run, after, limit)
+    }
+
+    fn inputs(&self, run: &RunId, after: u64) -> Result<Vec<(u64, Input)>, StoreError> {
+        journal::inputs_of(&self.readers.get(), run, after)
+    }
+
+    fn append(&self, append: Append) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.submit(AppendEntries::new(append))
+    }
+
+    fn deliver(
+        &self,
+        run: &RunId,
+        input: Input,
+        _at: Timestamp,
+    ) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.submit(json(&input).map(|input| Deliver { run: run.clone(), input }))
+    }
+
+    fn decide(&self, decide: Decide) -> BoxFuture<'static, Result<Decided, StoreError>> {
+        self.writer.submit(decide)
+    }
+
+    fn claim(
+        &self,
+        scope: Scope,
+        node: &NodeId,
+        now: Timestamp,
+        ttl: Span,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<Vec<Lease>, StoreError>> {
+        let claim = Claim { node: node.clone(), until: now.plus(ttl) };
+        self.writer.submit(ClaimReady { scope, claim, now, limit })
+    }
+
+    fn claim_run(
+        &self,
+        run: &RunId,
+        node: &NodeId,
+        now: Timestamp,
+        ttl: Span,
+    ) -> BoxFuture<'static, Result<Option<Lease>, StoreError>> {
+        let claim = Claim { node: node.clone(), until: now.plus(ttl) };
+        self.writer.submit(ClaimRun { run: run.clone(), claim, now })
+    }
+
+    fn renew(
+        &self,
+        leases: Vec<Lease>,
+        until: Timestamp,
+    ) -> BoxFuture<'static, Result<Vec<Lease>, StoreError>> {
+        self.writer.submit(Renew { leases, until })
+    }
+
+    fn release(&self, lease: Lease) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.writer.submit(Release(lease))
+    }
+
+    fn fire_due(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<usize, StoreError>> {
+        self.writer.submit(FireDue { now, limit })
+    }
+
+    fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        let due: Option<i64> = self
+            .readers
+            .get()
+            .prepare_cached("SELECT min(due_at) FROM timers")?
+            .query_row([], |row| row.get(0))?;
+        Ok(due.map(Timestamp))
+    }
+
+    fn changes(&self) -> Result<u64, StoreError> {
+        let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen: i64 =
+            watcher.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
+        // Both only grow, so their sum changes whenever one of them does.
+        Ok(read(seen).wrapping_add(self.commits()))
+    }
+
+    fn request(&self, id: &RequestId) -> Result<Option<Request>, StoreError> {
+        Ok(requests::by_id(&self.readers.get(), id)?.map(|found| found.request))
+    }
+
+    fn requests(
+        &self,
+        filter: &RequestFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<Request>, StoreError> {
+        requests::page(&self.readers.get(), filter, cursor, limit)
+    }
+
+    fn count_requests(&self, filter: &RequestFilter) -> Result<u64, StoreError> {
+        requests::count(&self.readers.get(), filter)
+    }
+
+    fn run(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        Ok(runs::by_id(&self.readers.get(), id)?.map(|(_, record)| record))
+    }
+
+    fn runs(
+        &self,
+        filter: &RunFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<RunRecord>, StoreError> {
+        runs::page(&self.readers.get(), filter, cursor, limit)
+    }
+
+    fn latest_run(&self, conversation: &ConversationId) -> Result<Option<RunRecord>, StoreError> {
+        runs::latest(&self.readers.get(), conversation)
+    }
+
+    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        let reader = self.readers.get();
+        let mut statement = reader.prepare_cached(
+            "SELECT no, at, by, request, decision, hash FROM audit WHERE no > ?1
+             ORDER BY no LIMIT ?2",
+        )?;
+        let lines = statement.query_map(params![stored(after), stored(limit as u64)], |row| {
+            Ok(AuditEntry {
+                no: read(row.get(0)?),
+                at: Timestamp(row.get(1)?),
+                by: Actor::new(row.get::<_, String>(2)?),
+                request: RequestId::new(row.get::<_, String>(3)?),
+                decision: row.get(4)?,
+                hash: row.get(5)?,
+            })
+        })?;
+        Ok(lines.collect::<Result<_, _>>()?)
+    }
+}

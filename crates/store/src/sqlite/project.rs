@@ -1,0 +1,138 @@
+//! What follows from journal entries in other tables: requests and timers.
+
+use rusqlite::params;
+use signoff_core::journal::{Entry, Event};
+use signoff_core::request::RequestKind;
+use signoff_core::time::Timestamp;
+use signoff_core::{ActivationId, Actor, Key, Name, RequestNo};
+
+use super::db::Db;
+use super::error::json;
+use super::timers::{drop_timer, set_timer};
+use crate::{Due, StoreError};
+
+/// A change that an entry brings with it, encoded by the caller so that the writer need not.
+#[derive(Debug)]
+pub(super) enum Change {
+    Asked {
+        number: RequestNo,
+        kind: RequestKind,
+        agent: Option<Name>,
+        expires_at: Option<Timestamp>,
+        at: Timestamp,
+        body: String,
+    },
+    Decided {
+        number: RequestNo,
+        decision: String,
+        by: Actor,
+        at: Timestamp,
+    },
+    Closed {
+        number: RequestNo,
+        status: &'static str,
+    },
+    TimerSet {
+        activation: ActivationId,
+        key: Key,
+        due: Timestamp,
+    },
+    TimerFired {
+        activation: ActivationId,
+        key: Key,
+    },
+}
+
+/// The changes that `entries` bring with them.
+pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
+    let mut changes = Vec::new();
+    for entry in entries {
+        changes.push(match &entry.event {
+            Event::Asked { request, body, .. } => Change::Asked {
+                number: *request,
+                kind: body.kind,
+                agent: body.agent_path.last().cloned(),
+                expires_at: body.expires_at,
+                at: entry.at,
+                body: json(body)?,
+            },
+            Event::Decided { request, decision, by } => Change::Decided {
+                number: *request,
+                decision: json(decision)?,
+                by: by.clone(),
+                at: entry.at,
+            },
+            Event::Expired { request } => Change::Closed { number: *request, status: "expired" },
+            Event::Withdrawn { request } => {
+                Change::Closed { number: *request, status: "cancelled" }
+            }
+            Event::TimerSet { activation, key, due } => {
+                Change::TimerSet { activation: *activation, key: key.clone(), due: *due }
+            }
+            Event::TimerFired { activation, key } => {
+                Change::TimerFired { activation: *activation, key: key.clone() }
+            }
+            _ => continue,
+        });
+    }
+    Ok(changes)
+}
+
+/// Writes the changes of run number `run`. Its row is there.
+pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<()> {
+    for change in changes {
+        match change {
+            Change::Asked { number, kind, agent, expires_at, at, body } => {
+                db.connection
+                    .prepare_cached(
+                        "INSERT INTO requests (run, number, root, kind, agent, status, created_at,
+                             expires_at, body)
+                         SELECT no, ?2, root, ?3, ?4, 'pending', ?5, ?6, ?7
+                         FROM runs WHERE no = ?1",
+                    )?
+                    .execute(params![
+                        run,
+                        number,
+                        kind.as_str(),
+                        agent,
+                        at.0,
+                        expires_at.map(|at| at.0),
+                        body
+                    ])?;
+                if let Some(due) = expires_at {
+                    set_timer(db, run, &Due::Request { request: *number }, *due)?;
+                }
+            }
+            // As a rule it was decided, or expired, before its run heard of it. A fork brings its
+            // answered requests along.
+            Change::Decided { number, decision, by, at } => {
+                db.connection
+                    .prepare_cached(
+                        "UPDATE requests SET status = 'decided', version = version + 1,
+                             decision = ?3, decided_by = ?4, decided_at = ?5
+                         WHERE run = ?1 AND number = ?2 AND status = 'pending'",
+                    )?
+                    .execute(params![run, number, decision, by.as_str(), at.0])?;
+                drop_timer(db, run, &Due::Request { request: *number })?;
+            }
+            Change::Closed { number, status } => {
+                db.connection
+                    .prepare_cached(
+                        "UPDATE requests SET status = ?3, version = version + 1
+                         WHERE run = ?1 AND number = ?2 AND status = 'pending'",
+                    )?
+                    .execute(params![run, number, status])?;
+                drop_timer(db, run, &Due::Request { request: *number })?;
+            }
+            Change::TimerSet { activation, key, due } => {
+                let timer = Due::Timer { activation: *activation, key: key.clone() };
+                set_timer(db, run, &timer, *due)?;
+            }
+            Change::TimerFired { activation, key } => {
+                let timer = Due::Timer { activation: *activation, key: key.clone() };
+                drop_timer(db, run, &timer)?;
+            }
+        }
+    }
+    Ok(())
+}

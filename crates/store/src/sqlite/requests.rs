@@ -1,0 +1,167 @@
+//! Reads requests: the inbox.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
+use signoff_core::request::{Request, RequestKind, RequestStatus, TakenDecision};
+use signoff_core::time::Timestamp;
+use signoff_core::{Actor, ConversationId, RequestId, RequestNo, RunId};
+
+use super::clauses::{Clauses, containing};
+use super::error::{parse, read, stored};
+use crate::entries::{page_limit, read_cursor, write_cursor};
+use crate::{Page, RequestFilter, StoreError};
+
+const COLUMNS: &str = "SELECT r.no, r.run, r.number, r.root, r.status, r.version, r.created_at,
+    r.decision, r.decided_by, r.decided_at, r.body, u.id, u.workflow, u.conversation";
+
+/// A request with its numbers in this database.
+#[derive(Debug)]
+pub(super) struct StoredRequest {
+    pub(super) no: i64,
+    pub(super) run: i64,
+    pub(super) number: RequestNo,
+    pub(super) request: Request,
+}
+
+/// The request of this id.
+pub(super) fn by_id(
+    connection: &Connection,
+    id: &RequestId,
+) -> Result<Option<StoredRequest>, StoreError> {
+    let Some((run, number)) = id.split() else { return Ok(None) };
+    let sql = format!(
+        "{COLUMNS} FROM runs u CROSS JOIN requests r ON r.run = u.no AND r.number = ?2
+         WHERE u.id = ?1"
+    );
+    connection
+        .prepare_cached(&sql)?
+        .query_row(params![run.as_str(), number], |row| Ok(from_row(row)))
+        .optional()?
+        .transpose()
+}
+
+/// The request of this number in a run.
+pub(super) fn numbered(
+    connection: &Connection,
+    run: i64,
+    number: RequestNo,
+) -> Result<Option<StoredRequest>, StoreError> {
+    let sql = format!(
+        "{COLUMNS} FROM requests r CROSS JOIN runs u ON u.no = r.run
+         WHERE r.run = ?1 AND r.number = ?2"
+    );
+    connection
+        .prepare_cached(&sql)?
+        .query_row(params![run, number], |row| Ok(from_row(row)))
+        .optional()?
+        .transpose()
+}
+
+/// A page of the inbox.
+pub(super) fn page(
+    connection: &Connection,
+    filter: &RequestFilter,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Page<Request>, StoreError> {
+    let limit = page_limit(limit);
+    let mut clauses = conditions(filter);
+    if let Some(after) = read_cursor('q', cursor)? {
+        clauses.and("r.no > ?", [stored(after)]);
+    }
+    let sql = format!("{COLUMNS}{}{} ORDER BY r.no LIMIT ?", tables(filter), clauses.sql());
+    clauses.values.push(stored(limit as u64 + 1).into());
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(&clauses.values))?;
+    let mut items = Vec::new();
+    let mut last = 0;
+    while let Some(row) = rows.next()? {
+        if items.len() == limit {
+            return Ok(Page { items, next: Some(write_cursor('q', read(last))) });
+        }
+        let found = from_row(row)?;
+        last = found.no;
+        items.push(found.request);
+    }
+    Ok(Page { items, next: None })
+}
+
+/// How many match.
+pub(super) fn count(connection: &Connection, filter: &RequestFilter) -> Result<u64, StoreError> {
+    let clauses = conditions(filter);
+    let sql = format!("SELECT count(*){}{}", tables(filter), clauses.sql());
+    let count = connection
+        .prepare_cached(&sql)?
+        .query_row(params_from_iter(&clauses.values), |row| row.get(0))?;
+    Ok(read(count))
+}
+
+fn conditions(filter: &RequestFilter) -> Clauses {
+    let mut clauses = Clauses::default();
+    match filter.status {
+        // Written out, so that the index of pending requests serves.
+        Some(RequestStatus::Pending) => clauses.and("r.status = 'pending'", [] as [i64; 0]),
+        status => clauses.and_if("r.status = ?", status.map(RequestStatus::as_str)),
+    }
+    clauses.and_if("r.kind = ?", filter.kind.map(RequestKind::as_str));
+    clauses.and_if("u.workflow = ?", filter.workflow.as_deref());
+    clauses.and_if("r.agent = ?", filter.agent.as_deref());
+    clauses.and_if("u.conversation = ?", filter.conversation.as_ref().map(ConversationId::as_str));
+    if let Some(run) = &filter.root {
+        let run = run.as_str().to_owned();
+        clauses
+            .and("(r.root = ? OR r.run = (SELECT no FROM runs WHERE id = ?))", [run.clone(), run]);
+    }
+    for word in filter.text.as_deref().unwrap_or_default().split_whitespace() {
+        clauses.and(r"r.body ->> '$.prompt' LIKE ? ESCAPE '\'", [containing(word)]);
+    }
+    clauses
+}
+
+/// Where to look. The planner is told the way: through pending requests only, where nothing narrower
+/// is known, or from the conversation's runs.
+fn tables(filter: &RequestFilter) -> &'static str {
+    let pending = filter.status == Some(RequestStatus::Pending);
+    if filter.conversation.is_some() {
+        " FROM runs u CROSS JOIN requests r ON r.run = u.no"
+    } else if pending && filter.root.is_none() {
+        " FROM requests r INDEXED BY requests_inbox CROSS JOIN runs u ON u.no = r.run"
+    } else {
+        " FROM requests r CROSS JOIN runs u ON u.no = r.run"
+    }
+}
+
+fn from_row(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
+    let text = |column| row.get::<_, String>(column);
+    let number: RequestNo = row.get(2)?;
+    let run = RunId::new(text(11)?);
+    let id = run.request(number);
+    let status = text(4)?;
+    let status = RequestStatus::from_word(&status)
+        .ok_or_else(|| StoreError::Corrupt(format!("{id} has the status `{status}`")))?;
+    let decision = match row.get::<_, Option<String>>(7)? {
+        None => None,
+        Some(decision) => Some(TakenDecision {
+            decision: parse(id.as_str(), &decision)?,
+            by: Actor::new(text(8)?),
+            at: Timestamp(row.get(9)?),
+        }),
+    };
+    let body = parse(id.as_str(), row.get_ref(10)?.as_str().unwrap_or_default())?;
+    Ok(StoredRequest {
+        no: row.get(0)?,
+        run: row.get(1)?,
+        number,
+        request: Request {
+            id,
+            version: row.get(5)?,
+            status,
+            root: row.get::<_, Option<String>>(3)?.map_or_else(|| run.clone(), RunId::new),
+            run,
+            workflow: text(12)?.into(),
+            conversation: ConversationId::new(text(13)?),
+            body,
+            created_at: Timestamp(row.get(6)?),
+            decision,
+        },
+    })
+}

@@ -1,0 +1,96 @@
+//! Things that happen by themselves: deadlines of requests and runs, ends of sleeps.
+
+use rusqlite::params;
+use signoff_core::journal::Input;
+use signoff_core::time::Timestamp;
+
+use super::db::Db;
+use super::decide::expire;
+use super::error::{json, stored};
+use super::requests::numbered;
+use super::writer::{Command, Stop};
+use crate::entries::MAX_LIMIT;
+use crate::{Due, StoreError};
+
+/// Remembers that `due` comes at `at`, instead of whenever it was to come before.
+pub(super) fn set_timer(db: &Db, run: i64, due: &Due, at: Timestamp) -> rusqlite::Result<()> {
+    let (what, number, key) = columns(due);
+    db.connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO timers (due_at, run, what, number, key)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![at.0, run, what, number, key])
+        .map(drop)
+}
+
+/// Forgets it.
+pub(super) fn drop_timer(db: &Db, run: i64, due: &Due) -> rusqlite::Result<()> {
+    let (what, number, key) = columns(due);
+    db.connection
+        .prepare_cached(
+            "DELETE FROM timers WHERE run = ?1 AND what = ?2 AND number = ?3 AND key = ?4",
+        )?
+        .execute(params![run, what, number, key])
+        .map(drop)
+}
+
+fn columns(due: &Due) -> (&'static str, u32, &str) {
+    match due {
+        Due::Timer { activation, key } => ("timer", *activation, key),
+        Due::Request { request } => ("request", *request, ""),
+        Due::Run => ("run", 0, ""),
+    }
+}
+
+/// Fires what is due.
+#[derive(Debug)]
+pub(super) struct FireDue {
+    pub(super) now: Timestamp,
+    pub(super) limit: usize,
+}
+
+impl Command for FireDue {
+    type Output = usize;
+
+    fn apply(&self, db: &mut Db) -> Result<usize, Stop> {
+        let due = due_at(db, self.now, self.limit)?;
+        let fired = due.len();
+        for (no, run, due) in due {
+            db.connection
+                .prepare_cached("DELETE FROM timers WHERE no = ?1")?
+                .execute(params![no])?;
+            let input = match due {
+                Due::Timer { activation, key } => Input::Timer { activation, key },
+                Due::Run => Input::OutOfTime {},
+                Due::Request { request } => {
+                    if let Some(request) = numbered(&db.connection, run, request)? {
+                        expire(db, &request, self.now)?;
+                    }
+                    continue;
+                }
+            };
+            db.give_input(run, &json(&input)?)?;
+        }
+        Ok(fired)
+    }
+}
+
+fn due_at(db: &Db, now: Timestamp, limit: usize) -> Result<Vec<(i64, i64, Due)>, Stop> {
+    let mut statement = db.connection.prepare_cached(
+        "SELECT no, run, what, number, key FROM timers WHERE due_at <= ?1
+         ORDER BY due_at, no LIMIT ?2",
+    )?;
+    let mut rows = statement.query(params![now.0, stored(limit.min(MAX_LIMIT) as u64)])?;
+    let mut due = Vec::new();
+    while let Some(row) = rows.next()? {
+        let what = match row.get_ref(2)?.as_str().unwrap_or_default() {
+            "timer" => Due::Timer { activation: row.get(3)?, key: row.get::<_, String>(4)?.into() },
+            "request" => Due::Request { request: row.get(3)? },
+            "run" => Due::Run,
+            other => return Err(StoreError::Corrupt(format!("a timer for `{other}`")).into()),
+        };
+        due.push((row.get(0)?, row.get(1)?, what));
+    }
+    Ok(due)
+}
