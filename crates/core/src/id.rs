@@ -89,6 +89,7 @@ impl RunId {
 
     /// The id of the run that `activation` of this run starts under `key`: always the same, so that
     /// starting it again after a crash finds it there.
+    #[must_use]
     pub fn child(&self, activation: ActivationId, key: &str) -> RunId {
         RunId(format!("{}.{activation}.{key}", self.0).into())
     }

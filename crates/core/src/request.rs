@@ -121,7 +121,8 @@ impl RequestBody {
     }
 
     /// A question answered by approving, changing or rejecting `proposal`.
-    pub fn approval(prompt: impl Into<String>, proposal: Value) -> Self {
+    pub fn approval(prompt: impl Into<String>, proposal: impl Into<Value>) -> Self {
+        let proposal = proposal.into();
         let editable = !proposal.is_null();
         let mut allowed = vec![DecisionKind::Approve, DecisionKind::Reject];
         if editable {

@@ -54,19 +54,16 @@ impl Compiled {
         let text = schema.to_string();
         let lock = || self.by_text.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let known = lock().get(&text).cloned();
-        let validator = match known {
-            Some(known) => known,
-            None => {
-                let compiled =
-                    std::sync::Arc::new(compile(schema).map_err(|problem| vec![problem])?);
-                let mut by_text = lock();
-                if by_text.len() >= MAX_COMPILED {
-                    by_text.clear();
-                }
-                by_text.insert(text, std::sync::Arc::clone(&compiled));
-                compiled
-            }
-        };
+        if let Some(validator) = known {
+            return problems(&validator, value);
+        }
+        let validator = std::sync::Arc::new(compile(schema).map_err(|problem| vec![problem])?);
+        let mut by_text = lock();
+        if by_text.len() >= MAX_COMPILED {
+            by_text.clear();
+        }
+        by_text.insert(text, std::sync::Arc::clone(&validator));
+        drop(by_text);
         problems(&validator, value)
     }
 }

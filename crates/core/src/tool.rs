@@ -20,6 +20,7 @@ pub struct ToolSpec {
 }
 
 /// What calling a tool does to the world. Nothing is assumed harmless unless said.
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Effects {

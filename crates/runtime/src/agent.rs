@@ -229,7 +229,6 @@ impl<'a> Turn<'a> {
                 match UserInput::parse(&call.arguments).and_then(|q| Ok((q.to_request()?, q))) {
                     Ok((body, question)) => {
                         questions.push((effect, call.id.clone(), question, body));
-                        continue;
                     }
                     Err(problem) => tools.push((effect, None, *call, problem)),
                 }

@@ -9,8 +9,8 @@ use std::task::{Context as TaskContext, Poll};
 use futures_util::stream::{FuturesUnordered, Stream};
 use signoff_core::journal::{ErrorInfo, Input, Outcome};
 use signoff_core::state::RunEnd;
-use signoff_core::{ActivationId, RunState, RunStatus, Seq, plan};
-use signoff_store::{Append, BoxFuture, End, Lease, Rest, Snapshot, StoreError};
+use signoff_core::{ActivationId, RunId, RunState, RunStatus, Seq, plan};
+use signoff_store::{Append, BoxFuture, End, Lease, Rest, Scope, Snapshot, StoreError};
 
 use crate::activation::{ActivationFuture, Finished};
 use crate::cell::RunCell;
@@ -29,7 +29,8 @@ pub enum DriveEnd {
     Rests(RunStatus),
     /// Somebody else drives it now, or the store failed. What was not durable never happened.
     Lost(ErrorInfo),
-    /// This process lacks something the run needs. It was given back untouched.
+    /// This process lacks something the run needs, or the run cannot be read. Nothing was changed; the
+    /// lease is left to run out, so that the same process does not try again at once.
     Unable(ErrorInfo),
 }
 
@@ -56,11 +57,11 @@ impl EngineInner {
         let run = lease.run.clone();
         let loaded = match self.store.load(&run, None) {
             Ok(loaded) => loaded,
-            Err(error) => return self.give_back(lease, &error.to_string()).await,
+            Err(error) => return DriveEnd::Unable(ErrorInfo::new("store", error.to_string())),
         };
         let (state, snapshot_at) = match self.state_of(&loaded) {
             Ok(found) => found,
-            Err(error) => return self.give_back(lease, &error.to_string()).await,
+            Err(error) => return DriveEnd::Unable(ErrorInfo::new("store", error.to_string())),
         };
         self.drive_from(lease, state, snapshot_at, loaded.inputs).await
     }
@@ -76,10 +77,7 @@ impl EngineInner {
         loop {
             let definition = match self.definition(&state.started.version) {
                 Ok(definition) => definition,
-                Err(error) => {
-                    let _ = self.store.release(lease).await;
-                    return DriveEnd::Unable(error);
-                }
+                Err(error) => return DriveEnd::Unable(error),
             };
             let run = lease.run.clone();
             let cell = Arc::new(RunCell::new(run.clone(), Arc::clone(self), definition, state));
@@ -104,6 +102,7 @@ impl EngineInner {
                     if let Some(parent) = parent {
                         self.nudge(&parent.run).await;
                     }
+                    self.drive_parts_of(&run).await;
                     return end;
                 }
                 // An input that came while the run was being parked found it leased: it is ours to see.
@@ -124,9 +123,14 @@ impl EngineInner {
         }
     }
 
-    async fn give_back(&self, lease: Lease, problem: &str) -> DriveEnd {
-        let _ = self.store.release(lease).await;
-        DriveEnd::Unable(ErrorInfo::new("store", problem))
+    /// Drives what is part of a run that has just ended: it has been told to end too.
+    async fn drive_parts_of(self: &Arc<Self>, run: &RunId) {
+        let scope = Scope::Tree(run.clone());
+        let now = self.clock.now();
+        let parts = self.store.claim(scope, &self.node, now, self.lease_ttl, 64).await;
+        for lease in parts.unwrap_or_default() {
+            self.spawn(lease);
+        }
     }
 }
 
@@ -382,15 +386,21 @@ fn ending(state: &RunState, end: &RunEnd) -> End {
     match end {
         RunEnd::Completed => {
             let output = state.output().unwrap_or_default();
-            End { outcome: Outcome::Ok(Arc::new(output)), error: None }
+            End { outcome: Outcome::Ok(Arc::new(output)), error: None, stopped_by: None }
         }
-        RunEnd::Failed(error) => {
-            End { outcome: Outcome::Err(error.clone()), error: Some(error.clone()) }
-        }
+        RunEnd::Failed(error) => End {
+            outcome: Outcome::Err(error.clone()),
+            error: Some(error.clone()),
+            stopped_by: None,
+        },
         RunEnd::Cancelled { by, reason } => {
             let why = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let error = ErrorInfo::new("cancelled", format!("stopped by {by}{why}"));
-            End { outcome: Outcome::Err(error.clone()), error: Some(error) }
+            End {
+                outcome: Outcome::Err(error.clone()),
+                error: Some(error),
+                stopped_by: Some(by.clone()),
+            }
         }
     }
 }

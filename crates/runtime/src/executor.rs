@@ -67,7 +67,7 @@ impl Executor for Listed {
                     if let Some(within) = within {
                         body.expires_at = Some(ctx.now("deadline").await?.plus(within));
                     }
-                    answered(ctx.ask("ask", body).await?)
+                    Ok(answered(ctx.ask("ask", body).await?))
                 }
                 ExecutorKind::Workflow { id } => {
                     ctx.workflow("workflow", &id, Value::clone(&message)).await.map(Payload::value)
@@ -112,7 +112,7 @@ fn question(
 }
 
 /// What a question listed in the workflow gives: `{decision, content?, …, by}`.
-fn answered(answer: Answer) -> Result<Payload, ErrorInfo> {
+fn answered(answer: Answer) -> Payload {
     match answer {
         Answer::Decided { decision, by } => {
             let mut value = serde_json::to_value(&decision).unwrap_or_default();
@@ -120,10 +120,10 @@ fn answered(answer: Answer) -> Result<Payload, ErrorInfo> {
                 value["answer"] = content.clone();
             }
             value["by"] = Value::String(by.to_string());
-            Ok(Payload::value(value))
+            Payload::value(value)
         }
         Answer::Expired | Answer::Withdrawn => {
-            Ok(Payload::value(serde_json::json!({ "decision": "expired" })))
+            Payload::value(serde_json::json!({ "decision": "expired" }))
         }
     }
 }

@@ -35,11 +35,11 @@ impl Engine {
         let mut seen = None;
         for look in 0_u32.. {
             let changes = self.inner.store.changes()?;
-            let changed = seen.replace(changes) != Some(changes);
-            if changed {
+            let by_others = seen.replace(changes) != Some(changes);
+            if by_others {
                 self.inner.nudge_active();
             }
-            if changed || look.is_multiple_of(LEASES_EVERY) || self.something_due()? {
+            if by_others || look.is_multiple_of(LEASES_EVERY) || self.something_due()? {
                 self.look_for_work(&scope).await?;
             }
             tokio::select! {

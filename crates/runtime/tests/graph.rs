@@ -364,6 +364,56 @@ async fn a_sub_workflow_is_a_run_whose_requests_name_the_path() {
     }
 }
 
+fn asking_inside() -> impl Fn(EngineBuilder) -> EngineBuilder {
+    |engine| {
+        let inner = asking();
+        let outer = WorkflowBuilder::new("outer").sub_workflow("sub", inner.definition());
+        engine.built(inner).built(outer)
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_ends_the_runs_inside_it() {
+    for world in World::all(asking_inside()) {
+        let run = world.run("outer", json!(null)).await;
+        world.engine.idle().await;
+        let inside = world.pending(&run).remove(0);
+        world.engine.cancel(&run, Actor::new("boss"), None).await.unwrap();
+        world.engine.idle().await;
+        assert_eq!(world.status(&run), RunStatus::Cancelled);
+        assert_eq!(world.status(&inside.run), RunStatus::Cancelled);
+        assert!(world.pending(&run).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn aborting_inside_stops_the_whole_run() {
+    let build = |engine: EngineBuilder| {
+        let inner = WorkflowBuilder::new("inner").function("ask", |ctx: Context, _| async move {
+            ctx.ask("q", RequestBody::approval("Go?", json!(1))).await?;
+            Ok(json!(1))
+        });
+        let outer = WorkflowBuilder::new("outer").sub_workflow("sub", inner.definition());
+        engine.built(inner).built(outer)
+    };
+    for world in World::all(build) {
+        let run = world.run("outer", json!(null)).await;
+        world.engine.idle().await;
+        let inside = world.pending(&run).remove(0);
+        let stop = Decision::Reject {
+            reason: Some("no money".into()),
+            then: signoff_core::decision::Then::Stop,
+        };
+        let decide = DecideRequest::new(inside.id, stop).by(Actor::new("boss"));
+        world.engine.decide(decide).await.unwrap();
+        world.engine.idle().await;
+        assert_eq!(world.status(&inside.run), RunStatus::Cancelled);
+        assert_eq!(world.status(&run), RunStatus::Cancelled);
+        let error = world.store.run(&run).unwrap().unwrap().error.unwrap();
+        assert!(error.message.contains("boss") && error.message.contains("no money"), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn cancel_and_pause() {
     for world in World::all(|engine| engine.built(asking())) {

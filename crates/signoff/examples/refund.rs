@@ -6,6 +6,8 @@
 //! cargo run -p signoff --example refund -- approve # another process answers it and goes on
 //! ```
 
+#![allow(clippy::print_stdout)] // it is a program
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};

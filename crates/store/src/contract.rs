@@ -137,7 +137,8 @@ pub enum Rest {
     Keep,
     /// Nothing can move. The lease ends; the run is ready again at once if an input waits that was not consumed.
     Park,
-    /// The run is over. The lease ends; pending requests and timers go; a waiting parent is told.
+    /// The run is over. The lease ends; pending requests and timers go; a waiting parent is told, and
+    /// so are the runs that are part of this one and not over yet.
     End(End),
 }
 
@@ -148,6 +149,18 @@ pub struct End {
     pub outcome: Outcome,
     /// Why it failed, if it did.
     pub error: Option<ErrorInfo>,
+    /// The person who stopped it, if one did.
+    pub stopped_by: Option<Actor>,
+}
+
+impl End {
+    /// What the runs that are part of one that is over are told.
+    pub fn for_children() -> Input {
+        Input::Cancel {
+            by: Actor::new("system"),
+            reason: Some("the run it is part of is over".to_owned()),
+        }
+    }
 }
 
 /// The fold of a journal up to a position.

@@ -397,6 +397,9 @@ pub enum Input {
         key: Key,
         /// With what.
         outcome: Outcome,
+        /// The person who stopped it, if one did: that stops the run it is part of as well.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stopped_by: Option<Actor>,
     },
     /// Somebody wants it stopped.
     Cancel {

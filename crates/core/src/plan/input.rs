@@ -2,8 +2,8 @@
 
 use crate::decision::{Decision, Then};
 use crate::id::RequestNo;
-use crate::journal::{ErrorInfo, Event, Input};
-use crate::state::RunState;
+use crate::journal::{ErrorInfo, Event, Input, Outcome};
+use crate::state::{Child, RunState};
 
 /// The events an input leads to. None, if it comes too late to matter: an answer to a request that is
 /// gone, a second pause, anything after the end.
@@ -35,14 +35,29 @@ pub fn input(state: &RunState, input: &Input) -> Vec<Event> {
             }
             _ => Vec::new(),
         },
-        Input::ChildEnded { activation, key, outcome } => match state.open.get(activation) {
-            Some(open) if open.children.contains_key(key) => vec![Event::ChildEnded {
+        Input::ChildEnded { activation, key, outcome, stopped_by } => {
+            let waited_for = state
+                .open
+                .get(activation)
+                .is_some_and(|open| matches!(open.children.get(key), Some(Child::Open)));
+            if !waited_for {
+                return Vec::new();
+            }
+            let ended = Event::ChildEnded {
                 activation: *activation,
                 key: key.clone(),
                 outcome: outcome.clone(),
-            }],
-            _ => Vec::new(),
-        },
+            };
+            let Some(by) = stopped_by else {
+                return vec![ended];
+            };
+            let reason = match outcome {
+                Outcome::Err(error) => Some(error.message.clone()),
+                _ => None,
+            };
+            let end = Event::RunCancelled { by: by.clone(), reason };
+            std::iter::once(ended).chain(ending(state, None, end)).collect()
+        }
         Input::OutOfTime {} => {
             let error = ErrorInfo::new("limit_wall", "the run took longer than its limit allows")
                 .hint("raise limits.wall in the workflow file");

@@ -347,10 +347,10 @@ impl RunState {
         error: &ErrorInfo,
     ) -> Result<(), JournalError> {
         let done = self.close(seq, activation)?;
-        if let Some(caller) = done.caller {
-            if let Some(activation) = self.open.get_mut(&caller.activation) {
-                activation.calls.insert(caller.key, Call::Failed(error.clone()));
-            }
+        if let Some(caller) = done.caller
+            && let Some(activation) = self.open.get_mut(&caller.activation)
+        {
+            activation.calls.insert(caller.key, Call::Failed(error.clone()));
         }
         Ok(())
     }

@@ -160,13 +160,11 @@ impl Context {
                 return Poll::Ready(Err(error.clone()));
             }
             let open = inner.state.open.get(&self.activation);
-            match open.and_then(|open| found(&inner.state, open)) {
-                Some(value) => Poll::Ready(Ok(value)),
-                None => {
-                    inner.link(self.activation).wake_me(task);
-                    Poll::Pending
-                }
+            if let Some(value) = open.and_then(|open| found(&inner.state, open)) {
+                return Poll::Ready(Ok(value));
             }
+            inner.link(self.activation).wake_me(task);
+            Poll::Pending
         })
         .await;
         drop(waiting);

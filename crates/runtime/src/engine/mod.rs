@@ -303,7 +303,7 @@ impl EngineInner {
     pub(crate) fn nudge_active(&self) {
         let cells: Vec<Arc<RunCell>> = {
             let active = lock(&self.active);
-            let mut cells: Vec<_> = active.iter().map(|(_, cell)| Arc::clone(cell)).collect();
+            let mut cells: Vec<_> = active.values().cloned().collect();
             cells.sort_by(|a, b| a.id.cmp(&b.id));
             cells
         };

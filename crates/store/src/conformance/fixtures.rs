@@ -118,6 +118,7 @@ pub fn end(lease: &Lease, expected: Seq) -> Append {
         rest: Rest::End(End {
             outcome: Outcome::Ok(Arc::new(serde_json::json!("done"))),
             error: None,
+            stopped_by: None,
         }),
         ..append(lease, expected, vec![entry(expected + 1, Event::RunCompleted {})])
     }

@@ -68,6 +68,7 @@ macro_rules! store_conformance {
             timers::firing_is_limited,
             runs::the_end_clears_up,
             runs::the_end_tells_the_parent,
+            runs::the_end_tells_the_runs_that_are_part_of_it,
             runs::a_fork_brings_its_answers,
             runs::withdrawn_requests_are_cancelled,
             runs::runs_are_listed_newest_first,

@@ -21,7 +21,11 @@ pub async fn the_end_clears_up(store: Arc<dyn Store>) {
     let failed = entry(5, Event::RunFailed { error: error.clone() });
     let end = Append {
         status: RunStatus::Failed,
-        rest: Rest::End(End { outcome: Outcome::Err(error.clone()), error: Some(error.clone()) }),
+        rest: Rest::End(End {
+            outcome: Outcome::Err(error.clone()),
+            error: Some(error.clone()),
+            stopped_by: None,
+        }),
         ..append(&lease, 4, vec![failed])
     };
     store.append(end).await.unwrap();
@@ -53,6 +57,7 @@ pub async fn the_end_tells_the_parent(store: Arc<dyn Store>) {
         activation: 4,
         key: "sub".into(),
         outcome: Outcome::Ok(Arc::new("done".into())),
+        stopped_by: None,
     };
     assert_eq!(store.inputs(&run("a"), 0).unwrap(), [(1, input)]);
     let leases = store.claim(Scope::All, &node("n3"), at(5), TTL, 9).await.unwrap();
@@ -67,6 +72,25 @@ pub async fn the_end_tells_the_parent(store: Arc<dyn Store>) {
         store.append(end(&lease, 1)).await.unwrap();
     }
     assert!(store.inputs(&run("a"), 0).unwrap().is_empty());
+}
+
+pub async fn the_end_tells_the_runs_that_are_part_of_it(store: Arc<dyn Store>) {
+    let parent = begin(&store, "a", "n1", vec![]).await;
+    for name in ["sub", "over"] {
+        let claim = Some(Claim { node: node("n2"), until: at(99) });
+        let new = NewRun { claim, ..child_run(name, &run("a")) };
+        let lease = store.create_run(new).await.unwrap().unwrap().lease.unwrap();
+        let rest = match name {
+            "over" => end(&lease, 1),
+            _ => Append { rest: Rest::Park, ..append(&lease, 1, vec![]) },
+        };
+        store.append(rest).await.unwrap();
+    }
+    store.append(end(&parent, 1)).await.unwrap();
+    assert_eq!(store.inputs(&run("sub"), 0).unwrap(), [(1, End::for_children())]);
+    assert!(store.inputs(&run("over"), 0).unwrap().is_empty());
+    let leases = store.claim(Scope::Tree(run("a")), &node("n3"), at(5), TTL, 9).await.unwrap();
+    assert_eq!(leases.iter().map(|lease| &lease.run).collect::<Vec<_>>(), [&run("sub")]);
 }
 
 pub async fn a_fork_brings_its_answers(store: Arc<dyn Store>) {

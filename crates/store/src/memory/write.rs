@@ -120,8 +120,13 @@ impl Tables {
                 activation: parent.activation,
                 key: parent.key,
                 outcome: end.outcome,
+                stopped_by: end.stopped_by,
             };
             self.give_input(waiting, input);
+        }
+        let id = self.runs[place].record.id.clone();
+        for child in self.children.get(&id).cloned().unwrap_or_default() {
+            self.give_input(child, End::for_children());
         }
     }
 

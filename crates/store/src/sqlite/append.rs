@@ -1,10 +1,10 @@
 //! Adds entries to runs, with all that follows from them.
 
 use rusqlite::{OptionalExtension as _, params};
-use signoff_core::RunStatus;
 use signoff_core::id::Seq;
 use signoff_core::journal::{Input, MAX_BODY_BYTES, encode};
 use signoff_core::time::Timestamp;
+use signoff_core::{RunId, RunStatus};
 
 use super::db::Db;
 use super::error::{json, stored};
@@ -126,6 +126,7 @@ impl Command for AppendEntries {
         if let Rest::End(end) = &self.rest {
             clear(db, known.no)?;
             tell_parent(db, known.no, end)?;
+            tell_children(db, id)?;
             db.forget(id);
         } else {
             db.consume_inputs(id, known, self.consumed)?;
@@ -158,8 +159,33 @@ fn tell_parent(db: &mut Db, run: i64, end: &End) -> Result<(), Stop> {
         .optional()?;
     let Some((parent, activation, key)) = parent else { return Ok(()) };
     let Some(parent) = db.find(&parent.as_str().into())? else { return Ok(()) };
-    let input = Input::ChildEnded { activation, key: key.into(), outcome: end.outcome.clone() };
+    let input = Input::ChildEnded {
+        activation,
+        key: key.into(),
+        outcome: end.outcome.clone(),
+        stopped_by: end.stopped_by.clone(),
+    };
     db.give_input(parent.no, &json(&input)?)?;
+    Ok(())
+}
+
+/// Nobody waits any more for the runs that are part of this one.
+fn tell_children(db: &mut Db, id: &RunId) -> Result<(), Stop> {
+    let children: Vec<i64> = db
+        .connection
+        .prepare_cached(
+            "SELECT no FROM runs
+             WHERE parent_run = ?1 AND status NOT IN ('completed', 'failed', 'cancelled')",
+        )?
+        .query_map(params![id.as_str()], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    if children.is_empty() {
+        return Ok(());
+    }
+    let input = json(&End::for_children())?;
+    for child in children {
+        db.give_input(child, &input)?;
+    }
     Ok(())
 }
 

@@ -15,18 +15,29 @@ pub(super) fn load(
     id: &RunId,
     until: Option<Seq>,
 ) -> Result<LoadedRun, StoreError> {
-    let moment = connection.unchecked_transaction()?;
-    let Some((no, record)) = runs::by_id(&moment, id)? else {
+    // By cached statements: a transaction object prepares its own each time.
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    let loaded = load_now(connection, id, until);
+    connection.prepare_cached("COMMIT")?.execute([])?;
+    loaded
+}
+
+fn load_now(
+    connection: &Connection,
+    id: &RunId,
+    until: Option<Seq>,
+) -> Result<LoadedRun, StoreError> {
+    let Some((no, record)) = runs::by_id(connection, id)? else {
         return Err(StoreError::UnknownRun(id.clone()));
     };
-    let snapshot = if until.is_none() { snapshot(&moment, no)? } else { None };
+    let snapshot = if until.is_none() { snapshot(connection, no)? } else { None };
     let after = snapshot.as_ref().map_or(0, |snapshot| snapshot.seq);
     let until = until.unwrap_or(record.head).min(record.head);
-    let entries = between(&moment, no, after, until)?;
+    let entries = between(connection, no, after, until)?;
     if after.max(until) != after + entries.len() as u64 {
         return Err(StoreError::Corrupt(format!("the journal of {id} has not all of its entries")));
     }
-    let inputs = inputs(&moment, no, 0)?;
+    let inputs = inputs(connection, no, 0)?;
     Ok(LoadedRun { record, snapshot, entries, inputs })
 }
 

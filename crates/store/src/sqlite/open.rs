@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::error::is_busy;
 use crate::{NodeId, StoreError};
 
 /// The oldest `SQLite` that does not damage a WAL database written by two connections.
@@ -67,12 +68,18 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
             rusqlite::version()
         )));
     }
-    let mut connection = Connection::open_with_flags(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
-    connection.busy_timeout(Duration::from_secs(10))?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // Where others open or close it at the same moment, switching to WAL is refused without SQLite
+    // waiting by itself.
+    let mut tries = 0;
+    let mut connection = loop {
+        match in_wal_mode(path) {
+            Err(error) if is_busy(&error) && tries < 2000 => {
+                tries += 1;
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            opened => break opened?,
+        }
+    };
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
@@ -85,6 +92,16 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
         std::thread::sleep(Duration::from_micros(if tries < 20 { 200 } else { 2000 }));
         tries < 5000
     }))?;
+    Ok(connection)
+}
+
+fn in_wal_mode(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
     Ok(connection)
 }
 
