@@ -19,10 +19,10 @@ use signoff_core::{
     Decision, DecisionKind, Key, Message, Name, Part, RequestKind, Role, Span, ToolSpec, Workflow,
 };
 use signoff_models::{ModelRequest, Provider};
-use signoff_tools::{REQUEST_USER_INPUT, Tool, UserInput, request_user_input};
+use signoff_tools::{REQUEST_USER_INPUT, Tool, ToolSource, UserInput, request_user_input};
 
 use crate::context::{Context, Effect, View};
-use crate::engine::Parts;
+use crate::engine::{Parts, ToolPattern};
 use crate::executor::{BoxFuture, Executor};
 use crate::output;
 
@@ -34,6 +34,7 @@ pub(crate) struct AgentSpec {
     instructions: Arc<str>,
     specs: Arc<[ToolSpec]>,
     tools: HashMap<Name, Arc<dyn Tool>>,
+    sources: Vec<(Arc<dyn ToolSource>, ToolPattern)>,
     output: Option<(Arc<Value>, Validator)>,
     provider: Arc<dyn Provider>,
     answer_within: Option<Span>,
@@ -47,9 +48,14 @@ impl AgentSpec {
             workflow.agents.get(id).ok_or_else(|| invalid(format!("there is no agent `{id}`")))?;
         let mut specs = Vec::new();
         let mut tools = HashMap::new();
+        let mut sources = Vec::new();
         for name in &agent.tools {
             if name == REQUEST_USER_INPUT {
                 specs.push(request_user_input());
+                continue;
+            }
+            if let Some((source, pattern)) = parts.source(name)? {
+                sources.push((source, pattern));
                 continue;
             }
             let tool = parts.tool(workflow, name)?;
@@ -71,6 +77,7 @@ impl AgentSpec {
             instructions: agent.instructions.as_str().into(),
             specs: specs.into(),
             tools,
+            sources,
             output,
             provider: parts.provider(&workflow.id, model)?,
             answer_within: agent.answer_within,
@@ -78,14 +85,25 @@ impl AgentSpec {
         })
     }
 
-    fn request(&self, turn: u32, messages: Vec<Arc<Message>>) -> ModelRequest {
+    fn request(
+        &self,
+        turn: u32,
+        messages: Vec<Arc<Message>>,
+        offered: &[Arc<dyn Tool>],
+    ) -> ModelRequest {
+        let tools = if offered.is_empty() {
+            Arc::clone(&self.specs)
+        } else {
+            let offered = offered.iter().map(|tool| tool.spec().clone());
+            self.specs.iter().cloned().chain(offered).collect()
+        };
         ModelRequest {
             agent: self.id.clone(),
             model: self.model.clone(),
             turn,
             instructions: Arc::clone(&self.instructions),
             messages,
-            tools: Arc::clone(&self.specs),
+            tools,
             output: self.output.as_ref().map(|(schema, _)| Arc::clone(schema)),
         }
     }
@@ -114,6 +132,8 @@ pub(crate) struct Turn<'a> {
     unfinished: Vec<Part>,
     /// A bad answer and what is wrong with it, to be shown once.
     repair: Option<(Arc<Reply>, String)>,
+    /// The tools that the agent's sources have now.
+    offered: Vec<Arc<dyn Tool>>,
 }
 
 /// What to do after something went wrong.
@@ -124,7 +144,7 @@ enum Rescue {
 
 impl<'a> Turn<'a> {
     pub(crate) fn new(ctx: &'a Context, agent: &'a AgentSpec, view: View) -> Self {
-        Self { ctx, agent, view, unfinished: Vec::new(), repair: None }
+        Self { ctx, agent, view, unfinished: Vec::new(), repair: None, offered: Vec::new() }
     }
 
     /// Takes the turn; the result is the final answer, by reference to the message that holds it.
@@ -132,9 +152,12 @@ impl<'a> Turn<'a> {
         let mut repaired = false;
         for step in 1..=self.agent.max_steps {
             let key = format!("m{step}");
+            self.look_at_sources().await;
             let asked = self
                 .ctx
-                .model(&key, &self.agent.provider, |turn| self.agent.request(turn, self.messages()))
+                .model(&key, &self.agent.provider, |turn| {
+                    self.agent.request(turn, self.messages(), &self.offered)
+                })
                 .await;
             let reply = match asked {
                 Ok(reply) => reply,
@@ -233,26 +256,30 @@ impl<'a> Turn<'a> {
                     Err(problem) => tools.push((effect, None, *call, problem)),
                 }
             } else {
-                let tool = self.agent.tools.get(&call.name);
+                let tool = self.find_tool(&call.name);
                 let problem = format!("there is no tool `{}`", call.name);
                 tools.push((effect, tool, *call, problem));
             }
         }
         let ctx = self.ctx;
-        join_all(tools.iter().map(|(effect, tool, call, problem)| async move {
+        let keys = join_all(tools.into_iter().map(|(effect, tool, call, problem)| async move {
             // What a tool gave, or why it failed, is in the journal; the model is told either way.
             match tool {
-                Some(tool) => ctx.call(effect, tool, &call.arguments).await.map(|_| ()),
-                None => ctx
-                    .effect(effect, Effect::repeatable(), |_| async {
-                        Err(ErrorInfo::new("tool_arguments", problem.clone()))
-                    })
-                    .await
-                    .map(|_| ()),
+                Some(tool) => {
+                    ctx.call_keyed(&effect, &tool, &call.arguments).await.map(|(key, _)| key)
+                }
+                None => {
+                    let refused = Err(ErrorInfo::new("tool_arguments", problem));
+                    // The error is recorded under the key, which is all that is wanted.
+                    let told = ctx.effect(&effect, Effect::repeatable(), |_| async { refused });
+                    told.await.map(|_| ()).or(Ok(())).map(|()| effect)
+                }
             }
         }))
         .await;
-        self.unfinished.extend(tools.into_iter().map(|(effect, ..)| Part::Effect(effect)));
+        for key in keys {
+            self.unfinished.push(Part::Effect(key?));
+        }
         if questions.is_empty() {
             return Ok(());
         }
@@ -265,6 +292,23 @@ impl<'a> Turn<'a> {
             self.ctx.say(answer_message(id, &question, answer?));
         }
         Ok(())
+    }
+
+    /// A tool of the agent itself, or of a source as it is now.
+    fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let from_sources = || self.offered.iter().find(|tool| &*tool.spec().name == name);
+        self.agent.tools.get(name).or_else(from_sources).cloned()
+    }
+
+    /// Asks the agent's sources for the tools they have now. A source that does not answer has none.
+    async fn look_at_sources(&mut self) {
+        let mut offered = Vec::new();
+        for (source, pattern) in &self.agent.sources {
+            let tools = source.tools().await.unwrap_or_default();
+            let wanted = |tool: &Arc<dyn Tool>| pattern.fits(&tool.spec().name);
+            offered.extend(tools.into_iter().filter(wanted));
+        }
+        self.offered = offered;
     }
 
     fn may_ask(&self) -> bool {

@@ -7,5 +7,7 @@ mod user_input;
 
 pub use calendar::Calendar;
 pub use canned::Canned;
-pub use tool::{BoxFuture, FnTool, Invocation, Tool, ToolError};
+pub use tool::{
+    BoxFuture, FnTool, Invocation, Round, Tool, ToolError, ToolQuestion, ToolReply, ToolSource,
+};
 pub use user_input::{REQUEST_USER_INPUT, UserInput, request_user_input};

@@ -4,9 +4,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use signoff_core::journal::ErrorInfo;
-use signoff_core::{Timestamp, ToolSpec};
+use signoff_core::request::RequestBody;
+use signoff_core::{Decision, Span, Timestamp, ToolSpec};
 
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -20,6 +22,37 @@ pub struct Invocation {
     pub idempotency_key: Arc<str>,
     /// When the call was made.
     pub now: Timestamp,
+    /// What the tool asked people in earlier rounds of this call, and what they answered.
+    pub rounds: Vec<Round>,
+}
+
+/// A question a tool asked, and its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// What the tool wanted to remember with its question.
+    pub state: Value,
+    /// The decision; none if nobody took one in time.
+    pub decision: Option<Decision>,
+}
+
+/// What a tool gives back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolReply {
+    /// Its result.
+    Done(Value),
+    /// A question to people. The call ends here, and nothing of it is kept in memory; once there is
+    /// an answer the tool is called again with the same arguments and key, and with this round.
+    Ask(Box<ToolQuestion>),
+}
+
+/// A tool's question to people.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolQuestion {
+    /// The question.
+    pub request: RequestBody,
+    /// What the tool wants to remember with it.
+    #[serde(default)]
+    pub state: Value,
 }
 
 /// Why a tool gave no result. The agent that called it is told.
@@ -41,6 +74,26 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
 
     /// Calls it.
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>>;
+
+    /// Calls it where it may ask people. Tools that never do need not know of it.
+    fn converse(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
+        let called = self.call(invocation);
+        Box::pin(async move { called.await.map(ToolReply::Done) })
+    }
+
+    /// How long one call may take.
+    fn timeout(&self) -> Span {
+        Span::seconds(600)
+    }
+}
+
+/// Tools that come from somewhere else, and may change while we run.
+pub trait ToolSource: Send + Sync + std::fmt::Debug {
+    /// The name workflow files know it by: `mcp:NAME/*`.
+    fn name(&self) -> &str;
+
+    /// The tools it has now. Cheap when nothing has changed.
+    fn tools(&self) -> BoxFuture<'_, Result<Vec<Arc<dyn Tool>>, ToolError>>;
 }
 
 type Body = dyn Fn(Invocation) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;

@@ -372,11 +372,20 @@ impl RunState {
     }
 }
 
+/// The id of the call that a tool effect answers. Its key is `<model effect>/<id>`, with `~<round>`
+/// behind it where the tool has asked people in between.
+fn call_id(key: &str) -> &str {
+    let id = key.split_once('/').map_or(key, |(_, id)| id);
+    match id.rsplit_once('~') {
+        Some((id, round)) if round.parse::<u32>().is_ok() => id,
+        _ => id,
+    }
+}
+
 /// What an effect adds to a message: a model's parts as they are, a tool's result as a result.
 fn outcome_parts(key: &Key, outcome: &Outcome) -> Vec<Part> {
     let result = |content: Value, is_error| {
-        // The key of a tool effect is `<model effect>/<id of the call it answers>`.
-        let id = key.split_once('/').map_or(&**key, |(_, id)| id).to_owned();
+        let id = call_id(key).to_owned();
         vec![Part::ToolResult(ToolResult { id, content, is_error })]
     };
     match outcome {

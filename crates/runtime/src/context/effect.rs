@@ -18,7 +18,6 @@ use signoff_core::request::RequestBody;
 use signoff_core::state::{Answer, EffectState};
 use signoff_core::{Decision, DecisionKind, Key, RequestKind, Timestamp};
 use signoff_models::{Delta, ModelRequest, Provider};
-use signoff_tools::{Invocation, Tool};
 
 use super::Context;
 use crate::live::LiveEvent;
@@ -153,39 +152,6 @@ impl Context {
         }
     }
 
-    /// Calls a tool. This is the one way to it: every call an agent makes passes here.
-    pub async fn call(
-        &self,
-        key: &str,
-        tool: &Arc<dyn Tool>,
-        arguments: &Value,
-    ) -> Result<Arc<Value>, ErrorInfo> {
-        let spec = tool.spec();
-        let effect = Effect {
-            kind: EffectKind::Tool,
-            repeatable: spec.effects.repeatable(),
-            action: json!({ "tool": spec.name, "arguments": arguments }),
-        };
-        let now = self.cell.engine.clock.now();
-        let performed = |idempotency_key| async move {
-            let schemas = &self.cell.engine.schemas;
-            if let Err(problems) = schemas.check(&spec.parameters, arguments) {
-                let message = format!("the arguments do not fit: {}", problems.join("; "));
-                return Outcome::Err(ErrorInfo::new("tool_arguments", message));
-            }
-            let invocation = Invocation { arguments: arguments.clone(), idempotency_key, now };
-            match tool.call(invocation).await {
-                Ok(value) => Outcome::Ok(Arc::new(value)),
-                Err(error) => Outcome::Err(error.0),
-            }
-        };
-        match self.perform(key, effect, performed).await? {
-            Outcome::Ok(value) => Ok(value),
-            Outcome::Reply(_) => Err(ErrorInfo::new("internal", "a reply is not a result")),
-            Outcome::Err(error) => Err(error),
-        }
-    }
-
     fn find(&self, key: &str) -> Found {
         let inner = self.cell.lock();
         match inner.state.open.get(&self.activation).and_then(|open| open.effects.get(key)) {
@@ -195,7 +161,7 @@ impl Context {
         }
     }
 
-    async fn perform<F, Fut>(
+    pub(super) async fn perform<F, Fut>(
         &self,
         key: &str,
         effect: Effect,

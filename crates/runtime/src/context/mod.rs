@@ -4,6 +4,7 @@
 //! order), so that an executor started again after a pause or a crash gets the same answers and
 //! nothing happens twice. Keys must be the same on every start and unique within the activation.
 
+mod dispatch;
 mod effect;
 mod wait;
 

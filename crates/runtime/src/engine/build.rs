@@ -10,7 +10,7 @@ use signoff_core::journal::ErrorInfo;
 use signoff_core::{Span, Workflow};
 use signoff_models::Provider;
 use signoff_store::{NodeId, Store};
-use signoff_tools::Tool;
+use signoff_tools::{Tool, ToolSource};
 use tokio::sync::Notify;
 
 use super::{Engine, EngineInner, Parts};
@@ -112,6 +112,13 @@ impl EngineBuilder {
         for tool in tools {
             self.parts.tools.insert(tool.spec().name.to_string(), tool);
         }
+        self
+    }
+
+    /// A source of tools, known to workflow files as `mcp:NAME/…`.
+    #[must_use]
+    pub fn source(mut self, source: Arc<dyn ToolSource>) -> Self {
+        self.parts.sources.insert(source.name().to_owned(), source);
         self
     }
 

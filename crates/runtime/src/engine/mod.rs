@@ -20,7 +20,7 @@ use tokio::sync::{Notify, broadcast};
 pub use build::EngineBuilder;
 pub use decide::{DecideError, DecideOutcome, DecideRequest};
 pub use fork::ForkRun;
-pub(crate) use parts::Parts;
+pub(crate) use parts::{Parts, ToolPattern};
 pub use start::{StartRun, Started};
 
 use crate::cell::RunCell;

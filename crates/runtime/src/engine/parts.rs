@@ -7,14 +7,36 @@ use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_core::workflow::CannedTool;
 use signoff_models::Provider;
-use signoff_tools::{Canned, Tool};
+use signoff_tools::{Canned, Tool, ToolSource};
 
 use crate::executor::Executor;
+
+/// Which tools of a source an agent gets: all (`*`), those that begin so (`search_*`), or one.
+pub(crate) struct ToolPattern {
+    beginning: String,
+    open: bool,
+}
+
+impl ToolPattern {
+    fn new(source: &str, pattern: &str) -> Self {
+        let (pattern, open) = match pattern.strip_suffix('*') {
+            Some(beginning) => (beginning, true),
+            None => (pattern, false),
+        };
+        Self { beginning: format!("{source}_{pattern}"), open }
+    }
+
+    /// Whether the tool that models know as `SOURCE_TOOL` is one of them.
+    pub(crate) fn fits(&self, name: &str) -> bool {
+        if self.open { name.starts_with(&self.beginning) } else { name == self.beginning }
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) functions: BTreeMap<String, Arc<dyn Executor>>,
     pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
+    pub(crate) sources: BTreeMap<String, Arc<dyn ToolSource>>,
     pub(crate) models: BTreeMap<String, Arc<dyn Provider>>,
     /// Replies written for one workflow, used where its model alias is not configured.
     pub(crate) scripts: BTreeMap<String, Arc<dyn Provider>>,
@@ -43,6 +65,23 @@ impl Parts {
             .get(name)
             .cloned()
             .ok_or_else(|| ErrorInfo::new("unknown_tool", format!("there is no tool `{name}`")))
+    }
+
+    /// The source that `mcp:SOURCE/PATTERN` names; none if `name` is not of that form.
+    pub(crate) fn source(
+        &self,
+        name: &str,
+    ) -> Result<Option<(Arc<dyn ToolSource>, ToolPattern)>, ErrorInfo> {
+        let Some((source, pattern)) =
+            name.strip_prefix("mcp:").and_then(|rest| rest.split_once('/'))
+        else {
+            return Ok(None);
+        };
+        let found = self.sources.get(source).cloned().ok_or_else(|| {
+            ErrorInfo::new("unknown_source", format!("there is no tool server `{source}`"))
+                .hint("name it in signoff.toml under [mcp]")
+        })?;
+        Ok(Some((found, ToolPattern::new(source, pattern))))
     }
 
     pub(crate) fn provider(

@@ -27,7 +27,11 @@ impl Check<'_> {
             for (n, tool) in agent.tools.iter().enumerate() {
                 let path = format!("{path}/tools/{n}");
                 if seen.insert(tool) {
-                    self.must_know("tool", tool, &path, tools.iter().copied());
+                    if let Some(remote) = tool.strip_prefix("mcp:") {
+                        self.remote_tool(remote, &path);
+                    } else {
+                        self.must_know("tool", tool, &path, tools.iter().copied());
+                    }
                 } else {
                     self.report(Problem::value(path, format!("{} is here twice", quote(tool))));
                 }
@@ -58,6 +62,20 @@ impl Check<'_> {
                     ));
                 }
             }
+        }
+    }
+
+    /// `SERVER/TOOL`, `SERVER/BEGINNING*` or `SERVER/*`.
+    fn remote_tool(&mut self, name: &str, path: &str) {
+        match name.split_once('/') {
+            Some((server, tool)) if !tool.is_empty() => {
+                let known = self.known.sources.clone();
+                self.must_know("tool server", server, path, known.into_iter());
+            }
+            _ => self.report(
+                Problem::value(path, format!("{} names no tool", quote(name)))
+                    .hint("write mcp:SERVER/TOOL, or mcp:SERVER/* for all of them"),
+            ),
         }
     }
 

@@ -19,6 +19,8 @@ use super::{Pattern, Workflow};
 pub struct Known<'a> {
     /// Tools, besides the canned ones of the file itself.
     pub tools: Vec<&'a str>,
+    /// Servers whose tools are named `mcp:SERVER/TOOL`.
+    pub sources: Vec<&'a str>,
     /// Functions registered with the engine.
     pub functions: Vec<&'a str>,
     /// Workflows that may be used as executors. None: not looked at here, because the files are

@@ -1,0 +1,145 @@
+//! The one way to a tool: every call an agent makes passes here.
+//!
+//! A call is bounded in time and in what it gives back; a tool that panics or never returns is an
+//! error like any other, told to the model and kept in the journal. A tool that asks people ends its
+//! call with the question; it is called again with the answer, under a key of its own, so that each
+//! round is in the journal.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use serde_json::{Value, json};
+use signoff_core::Key;
+use signoff_core::journal::{EffectKind, ErrorInfo, Outcome};
+use signoff_core::state::Answer;
+use signoff_tools::{Invocation, Round, Tool, ToolError, ToolQuestion, ToolReply};
+
+use super::{Context, Effect};
+
+/// The largest result that is kept whole, in bytes of JSON.
+const MAX_RESULT_BYTES: usize = 256 * 1024;
+/// How often one call may ask people.
+const MAX_ROUNDS: usize = 16;
+/// The field that marks a result which is a question.
+const QUESTION: &str = "signoff_question";
+
+impl Context {
+    /// Calls a tool, and lets it ask people.
+    pub async fn call(
+        &self,
+        key: &str,
+        tool: &Arc<dyn Tool>,
+        arguments: &Value,
+    ) -> Result<Arc<Value>, ErrorInfo> {
+        self.call_keyed(key, tool, arguments).await?.1
+    }
+
+    /// The same, with the key under which the result is in the journal, where a message can refer to it.
+    pub(crate) async fn call_keyed(
+        &self,
+        key: &str,
+        tool: &Arc<dyn Tool>,
+        arguments: &Value,
+    ) -> Result<(Key, Result<Arc<Value>, ErrorInfo>), ErrorInfo> {
+        let mut rounds: Vec<Round> = Vec::new();
+        for round in 1..=MAX_ROUNDS {
+            let key = if round == 1 { key.to_owned() } else { format!("{key}~{round}") };
+            let result = match self.call_once(&key, tool, arguments, rounds.clone()).await? {
+                Outcome::Ok(value) => value,
+                Outcome::Err(error) => return Ok((key.into(), Err(error))),
+                Outcome::Reply(_) => {
+                    return Err(ErrorInfo::new("internal", "a reply is not a result"));
+                }
+            };
+            let Some(question) = result.get(QUESTION) else {
+                return Ok((key.into(), Ok(result)));
+            };
+            let question: ToolQuestion = serde_json::from_value(question.clone())
+                .map_err(|error| ErrorInfo::new("internal", error.to_string()))?;
+            let answer = self.ask(&format!("{key}#ask"), question.request).await?;
+            let decision = match answer {
+                Answer::Decided { decision, .. } => Some(decision),
+                Answer::Expired | Answer::Withdrawn => None,
+            };
+            rounds.push(Round { state: question.state, decision });
+        }
+        let message = format!("the tool asked people {MAX_ROUNDS} times without an end");
+        Err(ErrorInfo::new("tool_rounds", message))
+    }
+
+    async fn call_once(
+        &self,
+        key: &str,
+        tool: &Arc<dyn Tool>,
+        arguments: &Value,
+        rounds: Vec<Round>,
+    ) -> Result<Outcome, ErrorInfo> {
+        let spec = tool.spec();
+        let effect = Effect {
+            kind: EffectKind::Tool,
+            repeatable: spec.effects.repeatable(),
+            action: json!({ "tool": spec.name, "arguments": arguments }),
+        };
+        let now = self.cell.engine.clock.now();
+        let performed = |idempotency_key| async move {
+            let schemas = &self.cell.engine.schemas;
+            if let Err(problems) = schemas.check(&spec.parameters, arguments) {
+                let message = format!("the arguments do not fit: {}", problems.join("; "));
+                return Outcome::Err(ErrorInfo::new("tool_arguments", message));
+            }
+            let arguments = arguments.clone();
+            let invocation = Invocation { arguments, idempotency_key, now, rounds };
+            match bounded(tool, invocation).await {
+                Ok(ToolReply::Done(value)) => Outcome::Ok(Arc::new(within_bounds(value))),
+                Ok(ToolReply::Ask(question)) => {
+                    Outcome::Ok(Arc::new(json!({ QUESTION: question })))
+                }
+                Err(error) => Outcome::Err(error.0),
+            }
+        };
+        self.perform(key, effect, performed).await
+    }
+}
+
+/// Calls the tool, for as long as it may take; a panic in it is its own affair.
+async fn bounded(tool: &Arc<dyn Tool>, invocation: Invocation) -> Result<ToolReply, ToolError> {
+    let limit = tool.timeout();
+    let call = AssertUnwindSafe(async { tool.converse(invocation).await }).catch_unwind();
+    match tokio::time::timeout(limit.to_std(), call).await {
+        Ok(Ok(reply)) => reply,
+        Ok(Err(_)) => Err(ToolError::new("tool_panicked", "the tool panicked")),
+        Err(_) => {
+            Err(ToolError::new("tool_timeout", format!("the tool did not return within {limit}")))
+        }
+    }
+}
+
+/// A result as it is kept: whole, or its beginning as text with a word about the rest.
+fn within_bounds(value: Value) -> Value {
+    let text = match &value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.len() <= MAX_RESULT_BYTES {
+        return value;
+    }
+    let mut end = MAX_RESULT_BYTES;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    json!({ "truncated": text.get(..end), "bytes": text.len(), "kept": end })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_result_is_cut_at_a_character() {
+        let cut = within_bounds(json!("ä".repeat(MAX_RESULT_BYTES)));
+        assert_eq!(cut["bytes"], 2 * MAX_RESULT_BYTES);
+        assert_eq!(cut["kept"], MAX_RESULT_BYTES);
+        assert_eq!(within_bounds(json!({ "a": 1 })), json!({ "a": 1 }));
+    }
+}

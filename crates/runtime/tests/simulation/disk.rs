@@ -1,0 +1,364 @@
+//! A store that does to its callers what networks and disks do: it answers late, in another order
+//! for other runs, with failures before and after the fact, or not at all.
+//!
+//! Every change waits in a queue of its caller and run until the simulation carries it out, so the
+//! simulation decides what happens between any two of them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+
+use futures_util::FutureExt as _;
+use signoff_core::journal::{Entry, Input};
+use signoff_core::request::{Request, RequestStatus};
+use signoff_core::{ConversationId, RequestId, RunId, Seq, Span, Timestamp};
+use signoff_store::{
+    Append, AuditEntry, BoxFuture, Created, Decide, Decided, Definition, Lease, LoadedRun,
+    MemoryStore, NewRun, NodeId, Page, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError,
+};
+
+use super::dice::Dice;
+
+/// What is deliberately wrong with the store, to see whether the checks notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// Nothing.
+    No,
+    /// An append is taken whoever makes it and whatever it expects.
+    Fence,
+    /// A decision is taken even if the request is not pending any more.
+    Decide,
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is carried out and answered.
+    Done,
+    /// It fails and changes nothing.
+    Refused,
+    /// It is carried out, and its caller is told that it failed.
+    Misreported,
+    /// It is carried out, and its caller never hears of it.
+    Silent,
+}
+
+type Work = Box<dyn FnOnce(&Disk, Fate) + Send>;
+
+/// What outlives every process.
+pub struct Disk {
+    pub store: MemoryStore,
+    queues: Mutex<BTreeMap<(usize, String), VecDeque<Work>>>,
+    read_faults: Mutex<(Dice, u64)>,
+    broken: Broken,
+}
+
+impl std::fmt::Debug for Disk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Disk")
+    }
+}
+
+impl Disk {
+    pub fn new(dice: Dice, read_faults: u64, broken: Broken) -> Self {
+        Self {
+            store: MemoryStore::new(),
+            queues: Mutex::default(),
+            read_faults: Mutex::new((dice, read_faults)),
+            broken,
+        }
+    }
+
+    /// From here on, reading always works.
+    pub fn heal(&self) {
+        self.read_faults.lock().unwrap().1 = 0;
+    }
+
+    /// The callers that have something waiting.
+    pub fn waiting(&self) -> Vec<(usize, String)> {
+        self.queues.lock().unwrap().keys().cloned().collect()
+    }
+
+    /// Carries out the oldest call in a queue.
+    pub fn carry_out(&self, queue: &(usize, String), fate: Fate) {
+        let work = {
+            let mut queues = self.queues.lock().unwrap();
+            let Some(waiting) = queues.get_mut(queue) else { return };
+            let work = waiting.pop_front();
+            if waiting.is_empty() {
+                queues.remove(queue);
+            }
+            work
+        };
+        if let Some(work) = work {
+            work(self, fate);
+        }
+    }
+
+    /// A process is gone: of each of its queues, a beginning was already on its way.
+    pub fn cut_off(&self, process: usize, dice: &mut Dice) {
+        let mut queues = self.queues.lock().unwrap();
+        for ((caller, _), waiting) in queues.iter_mut() {
+            if *caller == process {
+                let kept = dice.below(waiting.len() + 1);
+                waiting.truncate(kept);
+            }
+        }
+        queues.retain(|_, waiting| !waiting.is_empty());
+    }
+
+    fn append(&self, append: Append) -> Result<(), StoreError> {
+        if self.broken != Broken::Fence {
+            return now(self.store.append(append));
+        }
+        match now(self.store.append(append.clone())) {
+            Err(StoreError::Fenced { run }) => {
+                let force: NodeId = "force".into();
+                let head = self.store.run(&run)?.map_or(0, |record| record.head);
+                let claimed =
+                    now(self.store.claim_run(&run, &force, Timestamp(i64::MAX), Span(1)))?;
+                let Some(lease) = claimed else { return Err(StoreError::Fenced { run }) };
+                now(self.store.renew(vec![lease.clone()], Timestamp(0)))?;
+                let entries = (head + 1..)
+                    .zip(append.entries)
+                    .map(|(seq, entry)| Entry { seq, ..entry })
+                    .collect();
+                now(self.store.append(Append { lease, expected: head, entries, ..append }))
+            }
+            other => other,
+        }
+    }
+
+    fn decide(&self, decide: Decide) -> Result<Decided, StoreError> {
+        let standing = self.store.request(&decide.request)?;
+        match standing {
+            Some(request)
+                if self.broken == Broken::Decide && request.status == RequestStatus::Decided =>
+            {
+                let (run, number) = decide
+                    .request
+                    .split()
+                    .ok_or_else(|| StoreError::UnknownRequest(decide.request.clone()))?;
+                let Decide { decision, by, at, .. } = decide;
+                let input = Input::Decided { request: number, decision, by };
+                now(self.store.deliver(&run, input, at))?;
+                Ok(Decided::Taken(None))
+            }
+            _ => now(self.store.decide(decide)),
+        }
+    }
+}
+
+/// The memory store answers at once.
+fn now<T>(answer: BoxFuture<'static, Result<T, StoreError>>) -> Result<T, StoreError> {
+    answer.now_or_never().unwrap_or_else(|| Err(StoreError::Failed("not at once".to_owned())))
+}
+
+/// The disk as one process sees it.
+#[derive(Clone, Debug)]
+pub struct Faulty {
+    pub process: usize,
+    pub disk: Arc<Disk>,
+}
+
+struct Slot<T> {
+    answer: Option<Result<T, StoreError>>,
+    waker: Option<Waker>,
+}
+
+impl Faulty {
+    fn submit<T: Send + 'static>(
+        &self,
+        run: &str,
+        change: impl FnOnce(&Disk) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, StoreError>> {
+        let slot = Arc::new(Mutex::new(Slot { answer: None, waker: None }));
+        let theirs = Arc::clone(&slot);
+        let work: Work = Box::new(move |disk, fate| {
+            let failed = || Err(StoreError::Failed("simulated".to_owned()));
+            let answer = match fate {
+                Fate::Done => change(disk),
+                Fate::Refused => failed(),
+                Fate::Misreported => change(disk).and_then(|_| failed()),
+                Fate::Silent => {
+                    let _ = change(disk);
+                    return;
+                }
+            };
+            let waker = {
+                let mut slot = theirs.lock().unwrap();
+                slot.answer = Some(answer);
+                slot.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        });
+        let queue = (self.process, run.to_owned());
+        self.disk.queues.lock().unwrap().entry(queue).or_default().push_back(work);
+        Box::pin(poll_fn(move |task| {
+            let mut slot = slot.lock().unwrap();
+            match slot.answer.take() {
+                Some(answer) => Poll::Ready(answer),
+                None => {
+                    slot.waker = Some(task.waker().clone());
+                    Poll::Pending
+                }
+            }
+        }))
+    }
+
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&MemoryStore) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        {
+            let mut faults = self.disk.read_faults.lock().unwrap();
+            let chance = faults.1;
+            if faults.0.per_mille(chance) {
+                return Err(StoreError::Failed("simulated".to_owned()));
+            }
+        }
+        read(&self.disk.store)
+    }
+}
+
+impl Store for Faulty {
+    fn put_definition(&self, definition: Definition) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.submit("", |disk| now(disk.store.put_definition(definition)))
+    }
+
+    fn definition(&self, hash: &str) -> Result<Option<Definition>, StoreError> {
+        self.read(|store| store.definition(hash))
+    }
+
+    fn create_run(&self, run: NewRun) -> BoxFuture<'static, Result<Option<Created>, StoreError>> {
+        let id = run.id.clone();
+        self.submit(id.as_str(), |disk| now(disk.store.create_run(run)))
+    }
+
+    fn load(&self, run: &RunId, until: Option<Seq>) -> Result<LoadedRun, StoreError> {
+        self.read(|store| store.load(run, until))
+    }
+
+    fn entries(&self, run: &RunId, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        self.read(|store| store.entries(run, after, limit))
+    }
+
+    fn inputs(&self, run: &RunId, after: u64) -> Result<Vec<(u64, Input)>, StoreError> {
+        self.read(|store| store.inputs(run, after))
+    }
+
+    fn append(&self, append: Append) -> BoxFuture<'static, Result<(), StoreError>> {
+        let run = append.lease.run.clone();
+        self.submit(run.as_str(), |disk| disk.append(append))
+    }
+
+    fn deliver(
+        &self,
+        run: &RunId,
+        input: Input,
+        at: Timestamp,
+    ) -> BoxFuture<'static, Result<bool, StoreError>> {
+        let id = run.clone();
+        self.submit(run.as_str(), move |disk| now(disk.store.deliver(&id, input, at)))
+    }
+
+    fn decide(&self, decide: Decide) -> BoxFuture<'static, Result<Decided, StoreError>> {
+        let run = decide.request.split().map_or_else(String::new, |(run, _)| run.to_string());
+        self.submit(&run, |disk| disk.decide(decide))
+    }
+
+    fn claim(
+        &self,
+        scope: Scope,
+        node: &NodeId,
+        at: Timestamp,
+        ttl: Span,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<Vec<Lease>, StoreError>> {
+        let node = node.clone();
+        self.submit("", move |disk| now(disk.store.claim(scope, &node, at, ttl, limit)))
+    }
+
+    fn claim_run(
+        &self,
+        run: &RunId,
+        node: &NodeId,
+        at: Timestamp,
+        ttl: Span,
+    ) -> BoxFuture<'static, Result<Option<Lease>, StoreError>> {
+        let (id, node) = (run.clone(), node.clone());
+        self.submit(run.as_str(), move |disk| now(disk.store.claim_run(&id, &node, at, ttl)))
+    }
+
+    fn renew(
+        &self,
+        leases: Vec<Lease>,
+        until: Timestamp,
+    ) -> BoxFuture<'static, Result<Vec<Lease>, StoreError>> {
+        let run = leases.first().map_or_else(String::new, |lease| lease.run.to_string());
+        self.submit(&run, move |disk| now(disk.store.renew(leases, until)))
+    }
+
+    fn release(&self, lease: Lease) -> BoxFuture<'static, Result<(), StoreError>> {
+        let run = lease.run.clone();
+        self.submit(run.as_str(), |disk| now(disk.store.release(lease)))
+    }
+
+    fn fire_due(
+        &self,
+        at: Timestamp,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<usize, StoreError>> {
+        self.submit("", move |disk| now(disk.store.fire_due(at, limit)))
+    }
+
+    fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.read(MemoryStore::next_due)
+    }
+
+    fn changes(&self) -> Result<u64, StoreError> {
+        self.read(MemoryStore::changes)
+    }
+
+    fn request(&self, id: &RequestId) -> Result<Option<Request>, StoreError> {
+        self.read(|store| store.request(id))
+    }
+
+    fn requests(
+        &self,
+        filter: &RequestFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<Request>, StoreError> {
+        self.read(|store| store.requests(filter, cursor, limit))
+    }
+
+    fn count_requests(&self, filter: &RequestFilter) -> Result<u64, StoreError> {
+        self.read(|store| store.count_requests(filter))
+    }
+
+    fn run(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        self.read(|store| store.run(id))
+    }
+
+    fn runs(
+        &self,
+        filter: &RunFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<RunRecord>, StoreError> {
+        self.read(|store| store.runs(filter, cursor, limit))
+    }
+
+    fn latest_run(&self, conversation: &ConversationId) -> Result<Option<RunRecord>, StoreError> {
+        self.read(|store| store.latest_run(conversation))
+    }
+
+    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        self.read(|store| store.audit(after, limit))
+    }
+}
