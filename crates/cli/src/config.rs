@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
-use signoff_models::Provider;
+use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind};
+use signoff_runtime::{Clock, SystemClock};
 
 use crate::failure::{Failure, Result};
 use crate::library::{self, Report};
@@ -29,22 +32,38 @@ pub(crate) struct Config {
     folder: PathBuf,
 }
 
-/// A model.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Model {
-    /// Where its replies come from.
-    provider: ProviderKind,
-    /// For `scripted`: the file with the replies, beside this one.
-    script: PathBuf,
+/// A model, or several under one name.
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
+enum Model {
+    /// A model.
+    One(Box<ProviderConfig>),
+    /// Other models by their aliases, best first: the next is asked where one fails.
+    Several(Vec<String>),
 }
 
-/// Where replies come from.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum ProviderKind {
-    /// Replies that are written down in a YAML file.
-    Scripted,
+// By hand, so that an error is about the setting that is wrong and not about "any variant".
+impl<'de> Deserialize<'de> for Model {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Model;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a model's settings, or a list of other models")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Model, A::Error> {
+                ProviderConfig::deserialize(MapAccessDeserializer::new(map))
+                    .map(|config| Model::One(Box::new(config)))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> std::result::Result<Model, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Model::Several)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 impl Config {
@@ -66,7 +85,7 @@ impl Config {
         let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
         let mut config: Self = toml::from_str(&text).map_err(|error| {
             wrong(&error.to_string().trim_end())
-                .hint("this version has the provider `scripted`; `signoff schema config` says all")
+                .hint("`signoff schema config` says all that can be written there")
         })?;
         config.folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(config)
@@ -75,18 +94,76 @@ impl Config {
     /// The models, by alias.
     pub(crate) fn models(&self) -> Result<Vec<(String, Arc<dyn Provider>)>> {
         let mut report = Report::default();
-        let mut models: Vec<(String, Arc<dyn Provider>)> = Vec::new();
-        for (alias, Model { provider: ProviderKind::Scripted, script }) in &self.models {
-            let path = self.folder.join(script);
-            let name = path.display().to_string();
-            let script = library::read_text(&path, &name, &mut report)
-                .and_then(|text| library::read_script(&name, &text, &mut report));
-            if let Some(script) = script {
-                models.push((alias.clone(), script));
-            }
+        let mut models: BTreeMap<&str, Arc<dyn Provider>> = BTreeMap::new();
+        for (alias, model) in &self.models {
+            let Model::One(config) = model else { continue };
+            let provider = match (config.provider, &config.script) {
+                (ProviderKind::Scripted, Some(script)) => self.script(script, &mut report),
+                _ => Some(provider(alias, config)?),
+            };
+            models.extend(provider.map(|provider| (alias.as_str(), provider)));
         }
-        if report.is_empty() { Ok(models) } else { Err(report.into_failure().into()) }
+        if !report.is_empty() {
+            return Err(report.into_failure().into());
+        }
+        let mut all: Vec<(String, Arc<dyn Provider>)> = Vec::new();
+        for (alias, model) in &self.models {
+            let provider = match model {
+                Model::One(_) => models.get(alias.as_str()).cloned(),
+                Model::Several(names) => Some(several(alias, names, &models)?),
+            };
+            all.extend(provider.map(|provider| (alias.clone(), provider)));
+        }
+        Ok(all)
     }
+
+    fn script(&self, script: &str, report: &mut Report) -> Option<Arc<dyn Provider>> {
+        let path = self.folder.join(script);
+        let name = path.display().to_string();
+        let text = library::read_text(&path, &name, report)?;
+        Some(library::read_script(&name, &text, report)?)
+    }
+}
+
+/// A model behind a network.
+fn provider(alias: &str, config: &ProviderConfig) -> Result<Arc<dyn Provider>> {
+    let deps = Deps {
+        env: &|name| std::env::var(name).ok(),
+        now: Arc::new(|| SystemClock.now()),
+        chance: Arc::new(chance),
+        script: &|_| Err("it is read elsewhere".to_owned()),
+    };
+    let built = signoff_models::build(alias, config, &deps);
+    Ok(built.map_err(|error| Failure::usage(error.to_string()))?)
+}
+
+/// Models in the order in which they are asked.
+fn several(
+    alias: &str,
+    names: &[String],
+    models: &BTreeMap<&str, Arc<dyn Provider>>,
+) -> Result<Arc<dyn Provider>> {
+    let mut candidates = Vec::new();
+    for name in names {
+        let Some(model) = models.get(name.as_str()) else {
+            let problem = format!("models.{alias}: there is no model `{name}`");
+            return Err(Failure::usage(problem)
+                .hint("a list names models that have settings of their own")
+                .into());
+        };
+        candidates.push((name.as_str().into(), Arc::clone(model)));
+    }
+    match Fallbacks::new(candidates) {
+        Some(fallbacks) => Ok(Arc::new(fallbacks)),
+        None => Err(Failure::usage(format!("models.{alias}: the list is empty")).into()),
+    }
+}
+
+/// A number from 0 to 1, to spread the retries of many processes. Nothing secret depends on it.
+fn chance() -> f64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let random = RandomState::new().build_hasher().finish();
+    f64::from(u32::try_from(random >> 32).unwrap_or(0)) / (f64::from(u32::MAX) + 1.0)
 }
 
 /// The JSON Schema of `signoff.toml`.

@@ -25,12 +25,18 @@ pub(crate) const WORKFLOWS: Variable = Variable {
 pub(crate) const CONFIG: Variable =
     Variable { name: "SIGNOFF_CONFIG", doc: "the configuration file, as --config" };
 
+/// Where the benchmarks write.
+pub(crate) const BENCH_DIR: Variable = Variable {
+    name: "SIGNOFF_BENCH_DIR",
+    doc: "a folder on the disk that `signoff bench` should measure; the system's temporary one, if not set",
+};
+
 /// Asks every program for text without colours; see <https://no-color.org>.
 pub(crate) const NO_COLOR: Variable =
     Variable { name: "NO_COLOR", doc: "if set to anything, output has no colours" };
 
 /// All of them, in the order in which help shows them.
-pub(crate) const ALL: [Variable; 5] = [DATA_DIR, STORE, WORKFLOWS, CONFIG, NO_COLOR];
+pub(crate) const ALL: [Variable; 6] = [DATA_DIR, STORE, WORKFLOWS, CONFIG, BENCH_DIR, NO_COLOR];
 
 /// Whether a variable is set to something.
 pub(crate) fn is_set(variable: Variable) -> bool {

@@ -26,6 +26,18 @@ pub enum ExecutorKind {
     },
     /// A coordinator sends the work round its specialists.
     Coordinator,
+    /// Agents hand the conversation to each other.
+    Handoff {
+        /// When the run ends.
+        until: Option<Arc<Expr>>,
+    },
+    /// Agents speak in turn.
+    GroupChat {
+        /// When the chat ends.
+        until: Option<Arc<Expr>>,
+        /// Who speaks next.
+        rule: Option<Arc<Expr>>,
+    },
     /// A function registered with the engine under this name.
     Function {
         /// Its name there.

@@ -1,5 +1,7 @@
 //! What people and agents say to each other.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,6 +18,11 @@ pub enum Role {
     /// The result of tool calls, a person's answer to an agent's question among them.
     Tool,
 }
+
+/// How the names of the tools begin by which agents hand over.
+pub const HANDOFF_PREFIX: &str = "handoff_to_";
+/// The field of such a tool's result that says to whom.
+pub const HANDED_TO: &str = "handoff_to";
 
 /// One message of a conversation. An agent's whole turn, its tool calls and their results included,
 /// is one message; a question to people closes the turn, and the answer is a message of its own.
@@ -90,6 +97,22 @@ impl Message {
     pub fn by(mut self, author: impl Into<Name>) -> Self {
         self.author = Some(author.into());
         self
+    }
+
+    /// The message without the calls by which agents hand over and what came of them; none, if
+    /// nothing else was said.
+    pub fn without_handoffs(self: &Arc<Self>) -> Option<Arc<Self>> {
+        let is_handoff = |part: &Part| match part {
+            Part::ToolCall(call) => call.name.starts_with(HANDOFF_PREFIX),
+            Part::ToolResult(result) => result.content.get(HANDED_TO).is_some(),
+            _ => false,
+        };
+        if !self.parts.iter().any(is_handoff) {
+            return Some(Arc::clone(self));
+        }
+        let parts: Vec<Part> = self.parts.iter().filter(|part| !is_handoff(part)).cloned().collect();
+        let said = parts.iter().any(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
+        said.then(|| Arc::new(Self { role: self.role, author: self.author.clone(), parts }))
     }
 
     /// All its text parts, joined by newlines.

@@ -88,6 +88,9 @@ pub struct RequestBody {
     /// Why it is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
+    /// Who should answer it, where that is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
     /// When it stops being answerable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
@@ -105,6 +108,7 @@ impl RequestBody {
             response_schema: serde_json::json!({ "type": "string", "minLength": 1 }),
             allowed: vec![DecisionKind::Respond],
             reasons: Vec::new(),
+            who: None,
             expires_at: None,
         }
     }
@@ -239,6 +243,9 @@ impl Request {
         if let Value::Object(fields) = &mut json {
             if !self.body.options.is_empty() {
                 fields.insert("options".into(), serde_json::json!(self.body.options));
+            }
+            if let Some(who) = &self.body.who {
+                fields.insert("who".into(), who.as_str().into());
             }
             if let Some(at) = self.body.expires_at {
                 fields.insert("expires_at".into(), at.rfc3339().into());

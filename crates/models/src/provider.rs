@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use signoff_core::id::Name;
@@ -37,6 +38,19 @@ pub struct ModelRequest {
 pub enum Delta {
     /// More of the text.
     Text(String),
+    /// More of what the model thinks before it speaks. Not part of the reply.
+    Reasoning(String),
+    /// More of the arguments of a tool call.
+    ToolArguments {
+        /// The call's id; empty where the provider has given none.
+        id: String,
+        /// The tool.
+        name: Name,
+        /// More of the JSON.
+        text: String,
+    },
+    /// The reply failed on the way and is asked for again: what has come so far is void.
+    Restart,
 }
 
 /// Why there is no reply.
@@ -47,6 +61,20 @@ pub struct ModelError {
     pub info: ErrorInfo,
     /// Whether asking again may help.
     pub retryable: bool,
+    /// How long the provider wants to be left alone first.
+    pub retry_after: Option<Duration>,
+}
+
+impl ModelError {
+    /// An error that asking again does not mend.
+    pub fn new(info: ErrorInfo) -> Self {
+        Self { info, retryable: false, retry_after: None }
+    }
+
+    /// An error that may be gone when asked again.
+    pub fn passing(info: ErrorInfo) -> Self {
+        Self { info, retryable: true, retry_after: None }
+    }
 }
 
 /// A source of replies.

@@ -125,7 +125,7 @@ impl Scripted {
         let mut parts = Vec::new();
         match reply {
             Reply::Fail { info, retryable } => {
-                return Err(ModelError { info: info.clone(), retryable: *retryable });
+                return Err(ModelError { retryable: *retryable, ..ModelError::new(info.clone()) });
             }
             Reply::Json(json) => parts.push(Part::Text(render(json)?.to_string())),
             Reply::Say { text, calls } => {
@@ -200,11 +200,11 @@ fn pieces(text: &str, size: Option<usize>) -> Vec<&str> {
 /// An estimate that is at least always the same: four bytes to a token.
 fn usage(read: usize, written: usize) -> Usage {
     let tokens = |bytes: usize| bytes.div_ceil(4) as u64;
-    Usage { input: tokens(read), output: tokens(written) }
+    Usage { input: tokens(read), output: tokens(written), ..Usage::default() }
 }
 
 fn in_script(error: &ScriptError) -> ModelError {
-    ModelError { info: ErrorInfo::new("script_template", error.to_string()), retryable: false }
+    ModelError::new(ErrorInfo::new("script_template", error.to_string()))
 }
 
 fn no_match(request: &ModelRequest, view: &View) -> ModelError {
@@ -220,5 +220,5 @@ fn no_match(request: &ModelRequest, view: &View) -> ModelError {
         "add a rule with `agent: {}` and no other condition at the end of the script",
         request.agent
     );
-    ModelError { info: info.hint(hint), retryable: false }
+    ModelError::new(info.hint(hint))
 }

@@ -44,6 +44,8 @@ impl WorkflowBuilder {
                 coordinator: None,
                 sequential: None,
                 concurrent: None,
+                handoff: None,
+                group_chat: None,
                 executors: BTreeMap::new(),
                 edges: Vec::new(),
                 start: None,

@@ -41,6 +41,9 @@ pub(crate) struct Inner {
     pub(crate) lost: Option<ErrorInfo>,
     /// Somebody waits for durability.
     pub(crate) want_flush: bool,
+    /// Among the pending entries is a question or a sleep: nobody answers or wakes what the store does
+    /// not know.
+    pub(crate) waits_unseen: bool,
     /// Activations to start, or to start again.
     pub(crate) ready: VecDeque<ActivationId>,
     /// Activations under way, with what they wait for.
@@ -107,6 +110,7 @@ impl Inner {
             Event::TimerFired { activation, .. } | Event::ChildEnded { activation, .. } => {
                 self.poke(*activation);
             }
+            Event::Asked { .. } | Event::TimerSet { .. } => self.waits_unseen = true,
             Event::Resumed { .. } => {
                 let open: Vec<ActivationId> = self.state.open.keys().copied().collect();
                 for activation in open {
@@ -179,6 +183,7 @@ impl RunCell {
                 consumed: 0,
                 lost: None,
                 want_flush: false,
+                waits_unseen: false,
                 ready,
                 links: BTreeMap::new(),
                 barriers: Vec::new(),

@@ -14,6 +14,8 @@ use crate::agent::{AgentExecutor, AgentSpec};
 use crate::engine::Parts;
 use crate::executor::{Executor, Listed};
 use crate::patterns::coordinator::CoordinatorExecutor;
+use crate::patterns::group_chat::GroupChatExecutor;
+use crate::patterns::handoff::HandoffExecutor;
 
 /// A definition that this process can run.
 pub struct Definition {
@@ -58,6 +60,18 @@ impl Definition {
                     })?;
                     let lead = agent(&settings.agent)?;
                     Arc::new(CoordinatorExecutor::new(settings, lead))
+                }
+                ExecutorKind::Handoff { until } => {
+                    let settings = workflow.handoff.clone().ok_or_else(|| {
+                        ErrorInfo::new("invalid_workflow", "`handoff` is missing")
+                    })?;
+                    Arc::new(HandoffExecutor::new(settings, until.clone()))
+                }
+                ExecutorKind::GroupChat { until, rule } => {
+                    let settings = workflow.group_chat.clone().ok_or_else(|| {
+                        ErrorInfo::new("invalid_workflow", "`group_chat` is missing")
+                    })?;
+                    Arc::new(GroupChatExecutor::new(settings, until.clone(), rule.clone()))
                 }
                 ExecutorKind::Function { name } => parts.function(name)?,
                 kind => Arc::new(Listed(kind.clone())),

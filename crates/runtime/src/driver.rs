@@ -202,7 +202,9 @@ impl Driver {
         }
         if let Some(caller) = caller {
             inner.poke(caller.activation);
-        } else if let Some(end) = plan::settle(&inner.state, rules) {
+        }
+        // Also after a call: whoever made it may have gone on without it, and this was the last.
+        if let Some(end) = plan::settle(&inner.state, rules) {
             inner.emit(now, end);
         }
     }
@@ -257,6 +259,12 @@ impl Driver {
             }
             // What the activations just did may have left the run with nothing to do but wait.
             if self.nothing_moves() {
+                return Poll::Ready(Step::Look);
+            }
+            // A question must not wait for a slow neighbour before anybody sees it.
+            let mut inner = cell.lock();
+            if inner.waits_unseen {
+                inner.want_flush = true;
                 return Poll::Ready(Step::Look);
             }
             Poll::Pending
@@ -317,6 +325,7 @@ impl Driver {
         let cell = &self.cell;
         let mut inner = cell.lock();
         let entries = std::mem::take(&mut inner.pending);
+        inner.waits_unseen = false;
         let last = inner.state.seq;
         let watched = cell.engine.live.watched();
         let shown = (watched && !entries.is_empty()).then(|| entries.clone().into());

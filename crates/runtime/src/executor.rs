@@ -74,6 +74,8 @@ impl Executor for Listed {
                 }
                 ExecutorKind::Agent { .. }
                 | ExecutorKind::Coordinator
+                | ExecutorKind::Handoff { .. }
+                | ExecutorKind::GroupChat { .. }
                 | ExecutorKind::Function { .. } => {
                     Err(ErrorInfo::new("internal", "this executor is not of the listed kinds"))
                 }

@@ -24,11 +24,17 @@ impl Chance {
     /// Another one that goes its own way.
     #[must_use]
     pub fn split(&mut self) -> Self {
-        Self(self.next())
+        Self(self.number())
+    }
+
+    /// One for the `n`-th case of a test, whatever becomes of the others.
+    #[must_use]
+    pub fn for_case(&self, n: u64) -> Self {
+        Self(self.0.wrapping_add(n)).split()
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -38,7 +44,7 @@ impl Chance {
 
     /// A number of the range.
     pub fn within(&mut self, range: Range<u64>) -> u64 {
-        range.start + self.next() % (range.end - range.start).max(1)
+        range.start + self.number() % (range.end - range.start).max(1)
     }
 
     /// A span of time of the range.
@@ -49,6 +55,6 @@ impl Chance {
 
     /// True once in `n` times.
     pub fn one_in(&mut self, n: u64) -> bool {
-        self.next().is_multiple_of(n)
+        self.number().is_multiple_of(n)
     }
 }

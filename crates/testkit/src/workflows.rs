@@ -29,19 +29,25 @@ pub const EVENT_PLANNER: &str = "event_planner";
 pub const ERRANDS: &str = "errands";
 /// One question, then one effect.
 pub const QUESTION: &str = "question";
-/// An effect, a wait for [`open_gate`], another effect.
+/// A question, an effect, a wait for [`open_gate`], another effect.
 pub const GATED: &str = "gated";
 
-/// An engine on `database` that knows all of them.
-pub fn engine(database: &Path, ledger: &Ledger, lease: Option<Span>) -> Engine {
+/// An engine on `database` that knows one of them.
+pub fn engine(database: &Path, ledger: &Ledger, workflow: &str, lease: Option<Span>) -> Engine {
     let node: NodeId = new_id().into();
     let store = SqliteStore::open(SqliteOptions::new(database, Arc::clone(&node))).unwrap();
     let mut builder = Engine::builder(Arc::new(store)).node(node);
     if let Some(lease) = lease {
         builder = builder.lease(lease);
     }
-    builder = errands(event_planner(builder, ledger), ledger);
-    builder.built(question(ledger)).built(gated(ledger)).build().unwrap()
+    let builder = match workflow {
+        EVENT_PLANNER => event_planner(builder, ledger),
+        ERRANDS => errands(builder, ledger),
+        QUESTION => builder.built(question(ledger)),
+        GATED => builder.built(gated(ledger)),
+        _ => panic!("there is no workflow {workflow}"),
+    };
+    builder.build().unwrap()
 }
 
 fn event_planner(mut builder: EngineBuilder, ledger: &Ledger) -> EngineBuilder {
@@ -180,7 +186,10 @@ fn gated(ledger: &Ledger) -> WorkflowBuilder {
     WorkflowBuilder::new(GATED).function("work", move |ctx, _| {
         let ledger = ledger.clone();
         async move {
+            ask(&ctx, "now?").await?;
             once(&ctx, &ledger, "before").await?;
+            // Whoever comes after us must not have to ask whether that has happened.
+            ctx.durable().await?;
             let gate = gate(&ledger);
             ctx.effect("gate", Effect::repeatable(), |_| async move {
                 say(&json!({ "at": "gate" }));

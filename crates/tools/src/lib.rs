@@ -1,10 +1,17 @@
 //! Tools an agent can call, with their effects declared.
 
+mod builtin;
 mod calendar;
 mod canned;
+#[cfg(unix)]
+mod command;
+#[cfg(unix)]
+mod files;
+mod http;
 mod tool;
 mod user_input;
 
+pub use builtin::{Builtin, CommandSettings, FileSettings, HeaderValue, HttpSettings};
 pub use calendar::Calendar;
 pub use canned::Canned;
 pub use tool::{

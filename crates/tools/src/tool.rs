@@ -81,6 +81,14 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
         Box::pin(async move { called.await.map(ToolReply::Done) })
     }
 
+    /// What a call with `arguments` would do, for a person to see before it is made; nothing is changed.
+    /// An object: `summary` in one line; `diff` or `detail` with the whole of it; `pin`, the arguments to
+    /// add so that the call is refused if what was shown is no longer so. `None`: nothing to show.
+    fn preview(&self, arguments: &Value) -> BoxFuture<'_, Result<Option<Value>, ToolError>> {
+        let _ = arguments;
+        Box::pin(async { Ok(None) })
+    }
+
     /// How long one call may take.
     fn timeout(&self) -> Span {
         Span::seconds(600)

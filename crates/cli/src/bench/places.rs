@@ -21,7 +21,7 @@ impl Drop for Place {
 /// A fresh folder in each kind of place there is.
 pub(crate) fn places() -> anyhow::Result<Vec<Place>> {
     let mut places = Vec::new();
-    let disk = std::env::var_os("SIGNOFF_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    let disk = std::env::var_os(crate::env::BENCH_DIR.name).map_or_else(std::env::temp_dir, PathBuf::from);
     for (name, root) in [("disk", disk), ("shm", PathBuf::from("/dev/shm"))] {
         if root.is_dir() {
             places.push(place(name, &root)?);
@@ -37,15 +37,7 @@ fn place(name: &'static str, root: &Path) -> anyhow::Result<Place> {
 }
 
 impl Place {
-    /// An engine on a new database in this place, and the database.
-    pub(crate) fn engine(
-        &self,
-        build: impl FnOnce(EngineBuilder) -> EngineBuilder,
-    ) -> anyhow::Result<(Engine, Arc<SqliteStore>)> {
-        self.engine_on(&format!("{}.db", new_id()), build)
-    }
-
-    /// The same on a database of this name.
+    /// An engine on a database of this name in this place, and the database.
     pub(crate) fn engine_on(
         &self,
         database: &str,

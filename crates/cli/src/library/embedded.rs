@@ -28,4 +28,7 @@ pub(super) const EXAMPLES: &[Example] = &[example!(
         "prompts/logistics.md",
         "prompts/coordinator.md",
     ]
+), example!(
+    "support_handoff",
+    ["prompts/triage.md", "prompts/replacement.md", "prompts/delivery.md"]
 )];

@@ -179,7 +179,7 @@ fn parse(name: &str, text: &str, files: &dyn FileSource, report: &mut Report) ->
     let calendar = Calendar::new("").tools();
     let mut tools: Vec<&str> = calendar.iter().map(|tool| &*tool.spec().name).collect();
     tools.push(REQUEST_USER_INPUT);
-    let known = Known { tools, functions: Vec::new(), workflows: None, models: None };
+    let known = Known { tools, ..Known::default() };
     match Workflow::parse(text, files, &known) {
         Ok(parsed) => {
             let problems = report::canned_problems(&parsed);

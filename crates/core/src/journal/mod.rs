@@ -90,7 +90,7 @@ pub enum Event {
         /// Which request.
         request: RequestNo,
     },
-    /// A request was taken back, because the run ended.
+    /// A request was taken back, because the run ended or whoever asked went on without it.
     Withdrawn {
         /// Which request.
         request: RequestNo,
@@ -325,6 +325,17 @@ pub struct Usage {
     pub input: u64,
     /// Tokens written.
     pub output: u64,
+    /// Of the tokens read, those the provider had kept from an earlier call.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached: u64,
+    /// Of the tokens written, those that were thought and not said.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// An error as data: a stable code, a sentence, and what to do about it.

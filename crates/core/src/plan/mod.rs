@@ -3,7 +3,7 @@
 //! | what happened | events |
 //! |---|---|
 //! | a run starts | `Started`, what is said first, `Delivered` to the first executor |
-//! | an activation is done | `Completed` with the activations its edges open, `Delivered` for each fan-in that is full |
+//! | an activation is done | what it still asks is withdrawn, `Completed` with the activations its edges open, `Delivered` for each fan-in that is full |
 //! | an activation failed | `Failed`, and the run with it unless somebody called it |
 //! | an answer, a deadline, a timer, a child's end | the entry that says so; an abort ends the run |
 //! | cancel, out of time | what waits is withdrawn, the run ends |

@@ -19,10 +19,12 @@ pub fn completed(
         return Vec::new();
     };
     let mut completed = Completed { activation, output, next: Vec::new(), joined: Vec::new() };
+    let mut events: Vec<Event> = withdrawn(state, Some(activation)).collect();
     let leaving = rules.graph.leaving(&done.executor);
     // A called executor answers its caller; edges are for what is sent.
     if done.caller.is_some() || leaving.is_empty() {
-        return vec![Event::Completed(completed)];
+        events.push(Event::Completed(completed));
+        return events;
     }
     let mut taken = Taken::default();
     for &number in leaving {
@@ -32,7 +34,7 @@ pub fn completed(
         {
             let error = ErrorInfo::new("edge_condition", problem)
                 .hint("an edge's condition must give true or false for every output it can see");
-            return vec![Event::RunFailed { error }];
+            return withdrawn(state, None).chain([Event::RunFailed { error }]).collect();
         }
     }
     let mut id = state.last_activation;
@@ -41,7 +43,7 @@ pub fn completed(
         completed.next.push(Next { activation: id, to, edge });
     }
     completed.joined = taken.joined;
-    let mut events = vec![Event::Completed(completed)];
+    events.push(Event::Completed(completed));
     for (edge, to) in taken.full {
         id += 1;
         events.push(Event::Delivered(Delivered {
@@ -58,7 +60,7 @@ pub fn completed(
             format!("the run opened {id} activations, more than its limit allows"),
         )
         .hint("look for a loop, or raise limits.activations in the workflow file");
-        return vec![Event::RunFailed { error }];
+        return withdrawn(state, None).chain([Event::RunFailed { error }]).collect();
     }
     events
 }
@@ -129,14 +131,29 @@ fn holds(
 pub fn failed(state: &RunState, activation: ActivationId, error: ErrorInfo) -> Vec<Event> {
     match state.open.get(&activation) {
         None => Vec::new(),
-        Some(open) if open.caller.is_some() => vec![Event::Failed { activation, error }],
+        Some(open) if open.caller.is_some() => withdrawn(state, Some(activation))
+            .chain([Event::Failed { activation, error }])
+            .collect(),
         Some(_) => {
-            let withdrawn = state.pending().map(|(request, _)| Event::Withdrawn { request });
             let end =
                 [Event::Failed { activation, error: error.clone() }, Event::RunFailed { error }];
-            withdrawn.chain(end).collect()
+            withdrawn(state, None).chain(end).collect()
         }
     }
+}
+
+/// What waits for people is taken back, when whoever asked has gone on without it: all of it, or
+/// what one activation asked.
+fn withdrawn(
+    state: &RunState,
+    activation: Option<ActivationId>,
+) -> impl Iterator<Item = Event> + '_ {
+    state
+        .pending()
+        .filter(move |(_, waits)| {
+            activation.is_none_or(|activation| waits.activation == activation)
+        })
+        .map(|(request, _)| Event::Withdrawn { request })
 }
 
 /// The event that ends a run in which nothing is open any more.

@@ -12,6 +12,11 @@ pub const EDGE_VARIABLES: &[&str] = &["output", "input", "visits"];
 /// The names a transformation may use.
 pub const TRANSFORM_VARIABLES: &[&str] = &["output", "input"];
 
+/// The names the end of a handoff may be decided by.
+pub const HANDOFF_VARIABLES: &[&str] = &["agent", "text", "turns", "answers", "input"];
+/// The names the next speaker and the end of a group chat may be decided by.
+pub const CHAT_VARIABLES: &[&str] = &["last", "text", "round", "agents", "input"];
+
 impl Workflow {
     /// The graph of this definition. Fails only on a definition that was not validated.
     pub fn graph(&self) -> Result<Graph, String> {
@@ -19,6 +24,8 @@ impl Workflow {
             Pattern::Coordinator => self.coordinator_graph(),
             Pattern::Sequential => self.sequential_graph(),
             Pattern::Concurrent => self.concurrent_graph(),
+            Pattern::Handoff => self.handoff_graph(),
+            Pattern::GroupChat => self.group_chat_graph(),
             Pattern::Graph => self.listed_graph(),
         }
     }
@@ -61,6 +68,27 @@ impl Workflow {
         Ok(Graph::new("start", executors, edges))
     }
 
+    /// The agents as executors, and one without an agent that calls them.
+    fn handoff_graph(&self) -> Result<Graph, String> {
+        let settings = self.handoff.as_ref().ok_or("`handoff` is missing")?;
+        let until = condition(settings.until.as_ref(), HANDOFF_VARIABLES)?;
+        let lead = ExecutorDef { name: "handoff".into(), kind: ExecutorKind::Handoff { until } };
+        let agents = settings.agents.iter().map(|name| agent(name));
+        let executors = std::iter::once(lead).chain(agents).collect();
+        Ok(Graph::new("handoff", executors, Vec::new()))
+    }
+
+    fn group_chat_graph(&self) -> Result<Graph, String> {
+        let settings = self.group_chat.as_ref().ok_or("`group_chat` is missing")?;
+        let until = condition(settings.until.as_ref(), CHAT_VARIABLES)?;
+        let rule = condition(settings.rule.as_ref(), CHAT_VARIABLES)?;
+        let lead = ExecutorKind::GroupChat { until, rule };
+        let mut executors = vec![ExecutorDef { name: "group_chat".into(), kind: lead }];
+        let others = settings.moderator.iter().chain(&settings.summarizer);
+        executors.extend(settings.agents.iter().chain(others).map(|name| agent(name)));
+        Ok(Graph::new("group_chat", executors, Vec::new()))
+    }
+
     fn listed_graph(&self) -> Result<Graph, String> {
         let mut executors = Vec::new();
         for (name, file) in &self.executors {
@@ -73,6 +101,10 @@ impl Workflow {
         let start = self.start.as_deref().ok_or("`start` is missing")?;
         Ok(Graph::new(start, executors, edges))
     }
+}
+
+fn condition(source: Option<&String>, known: &[&str]) -> Result<Option<Arc<Expr>>, String> {
+    source.map(|text| Expr::compile(text, known).map(Arc::new)).transpose()
 }
 
 fn agent(name: &str) -> ExecutorDef {
@@ -119,9 +151,7 @@ fn executor(file: &ExecutorFile) -> Result<ExecutorKind, String> {
 
 fn edge(file: &EdgeFile) -> Result<Edge, String> {
     let from = file.from.names();
-    let condition = |source: &Option<String>| {
-        source.as_ref().map(|text| Expr::compile(text, EDGE_VARIABLES).map(Arc::new)).transpose()
-    };
+    let condition = |source: &Option<String>| condition(source.as_ref(), EDGE_VARIABLES);
     let single = || from.first().cloned().ok_or_else(|| "`from` is empty".to_owned());
     if !file.switch.is_empty() {
         let cases = file

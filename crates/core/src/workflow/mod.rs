@@ -9,6 +9,7 @@ mod diagnostic;
 mod files;
 mod hash;
 mod parse;
+mod patterns;
 mod publish;
 mod read;
 mod scalar;
@@ -24,9 +25,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use bundle::link;
-pub use compile::{EDGE_VARIABLES, TRANSFORM_VARIABLES};
+pub use compile::{
+    CHAT_VARIABLES, EDGE_VARIABLES, HANDOFF_VARIABLES, TRANSFORM_VARIABLES,
+};
 pub use diagnostic::Diagnostic;
 pub use files::{FileSource, MAX_PROMPT_BYTES, MapFiles, NoFiles};
+pub use patterns::{Concurrent, Coordinator, GroupChat, Handoff, Require, Sequential};
 pub use parse::{Parsed, text_of, yaml};
 pub use publish::{SCHEMA_ID, json_schema};
 pub use tree::{MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Position, Tree};
@@ -79,6 +83,12 @@ pub struct Workflow {
     /// For `pattern: concurrent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrent: Option<Concurrent>,
+    /// For `pattern: handoff`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Handoff>,
+    /// For `pattern: group_chat`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_chat: Option<GroupChat>,
     /// For `pattern: graph`: the executors. Every agent is one by its own name already.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub executors: BTreeMap<String, ExecutorFile>,
@@ -111,6 +121,10 @@ pub enum Pattern {
     Sequential,
     /// All agents at once, then an aggregator.
     Concurrent,
+    /// Agents hand the conversation to each other, and talk with a person.
+    Handoff,
+    /// Agents speak in turn, as somebody or a rule chooses.
+    GroupChat,
     /// Executors and edges as listed.
     Graph,
 }
@@ -122,6 +136,8 @@ impl Pattern {
             Self::Coordinator => "coordinator",
             Self::Sequential => "sequential",
             Self::Concurrent => "concurrent",
+            Self::Handoff => "handoff",
+            Self::GroupChat => "group_chat",
             Self::Graph => "graph",
         }
     }
@@ -148,9 +164,74 @@ pub struct Agent {
     /// How long its questions to people wait for an answer. For ever, if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_within: Option<Span>,
+    /// What an agent's question is answered with when nobody does in time. It is told that nobody
+    /// answered, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_answer: Option<Value>,
+    /// Whom its question goes to, for as long again, when nobody answers in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalate_to: Option<String>,
+    /// Whether it may talk to people.
+    #[serde(default, skip_serializing_if = "HumanInput::is_default")]
+    pub human_input: HumanInput,
+    /// How many questions it may ask people in one turn.
+    #[serde(default = "default_follow_ups", skip_serializing_if = "is_default_follow_ups")]
+    pub follow_ups: u32,
+    /// How many tokens of conversation it is given, as far as they can be estimated. What does not fit
+    /// is left out: the first message of a person and the newest messages stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u32>,
     /// How many model calls one turn may take.
     #[serde(default = "default_max_steps")]
     pub max_steps: u32,
+}
+
+/// Whether an agent talks to people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HumanInput {
+    /// Never: it is not offered the tool for it.
+    Never,
+    /// When it calls `request_user_input`, if it has that tool.
+    #[default]
+    OnDemand,
+    /// A person is asked after each of its answers, and may send it back to work.
+    Always,
+}
+
+impl HumanInput {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn default_follow_ups() -> u32 {
+    8
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
+fn is_default_follow_ups(n: &u32) -> bool {
+    *n == default_follow_ups()
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            name: None,
+            instructions: String::new(),
+            tools: Vec::new(),
+            output: None,
+            model: None,
+            answer_within: None,
+            default_answer: None,
+            escalate_to: None,
+            human_input: HumanInput::default(),
+            follow_ups: default_follow_ups(),
+            context_tokens: None,
+            max_steps: default_max_steps(),
+        }
+    }
 }
 
 fn default_max_steps() -> u32 {
@@ -179,59 +260,6 @@ pub struct CannedReply {
     pub when: Option<String>,
     /// What the tool gives back.
     pub reply: Value,
-}
-
-/// The coordinator pattern.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Coordinator {
-    /// The agent that puts the result together.
-    pub agent: String,
-    /// The agents that do the work. Their output must have a `next_agent` that may be null.
-    pub specialists: Vec<String>,
-    /// Who begins. The first specialist, if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<String>,
-    /// Whether every specialist must have been heard before the result is put together.
-    #[serde(default)]
-    pub require: Require,
-    /// How often one specialist may be visited.
-    #[serde(default = "default_max_visits")]
-    pub max_visits: u32,
-}
-
-fn default_max_visits() -> u32 {
-    3
-}
-
-/// Which specialists must have been heard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Require {
-    /// All of them.
-    #[default]
-    All,
-    /// Whoever was visited.
-    Any,
-}
-
-/// The sequential pattern.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Sequential {
-    /// The agents, in order.
-    pub agents: Vec<String>,
-}
-
-/// The concurrent pattern.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Concurrent {
-    /// The agents that work at the same time.
-    pub agents: Vec<String>,
-    /// The agent that makes one answer of theirs. Without one the run gives all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aggregator: Option<String>,
 }
 
 /// An executor of a graph: exactly one of these.

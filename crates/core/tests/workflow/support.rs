@@ -72,6 +72,7 @@ pub(crate) fn known() -> Known<'static> {
     Known {
         tools: vec!["request_user_input", "current_time"],
         functions: vec!["publish"],
+        sources: vec!["places"],
         workflows: None,
         models: Some(vec!["default", "fast"]),
     }

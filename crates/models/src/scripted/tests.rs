@@ -246,7 +246,10 @@ fn a_rule_can_fail() {
 
 async fn stream(script: &Scripted, request: &ModelRequest) -> (ModelReply, Vec<String>) {
     let pieces = Mutex::new(Vec::new());
-    let sink = |Delta::Text(piece)| pieces.lock().unwrap().push(piece);
+    let sink = |delta| {
+        let Delta::Text(piece) = delta else { return };
+        pieces.lock().unwrap().push(piece);
+    };
     let reply = script.complete(request, &sink).await.unwrap();
     let pieces = pieces.into_inner().unwrap();
     (reply, pieces)

@@ -164,6 +164,7 @@ impl Run {
                         arguments: call.arguments.clone(),
                         idempotency_key: format!("{agent}/{}", call.id).into(),
                         now: Timestamp(1_794_700_800_000),
+                        rounds: Vec::new(),
                     };
                     let content = tool.call(invocation).await.unwrap();
                     open.as_mut().unwrap().parts.push(Part::ToolResult(ToolResult {
@@ -196,8 +197,12 @@ pub(crate) async fn play(input: &str, decide: impl Fn(&RequestBody) -> Option<De
     assert_eq!(run.played.summaries.len(), 4, "all specialists are heard");
     run.played.plan = run.turn("coordinator", &decide).await;
     let list = Arc::clone(&run.tools["list_calendar_events"]);
-    let invocation =
-        Invocation { arguments: json!({}), idempotency_key: "l".into(), now: Timestamp(0) };
+    let invocation = Invocation {
+        arguments: json!({}),
+        idempotency_key: "l".into(),
+        now: Timestamp(0),
+        rounds: Vec::new(),
+    };
     run.played.events = list.call(invocation).await.unwrap()["events"].clone();
     for heading in [
         "Executive summary",

@@ -43,9 +43,17 @@ impl Context {
         arguments: &Value,
     ) -> Result<(Key, Result<Arc<Value>, ErrorInfo>), ErrorInfo> {
         let mut rounds: Vec<Round> = Vec::new();
+        // The same in every round: the tool is called again, but it is one call.
+        let once: Arc<str> = format!("{}/{}/{key}", self.cell.id, self.activation).into();
         for round in 1..=MAX_ROUNDS {
             let key = if round == 1 { key.to_owned() } else { format!("{key}~{round}") };
-            let result = match self.call_once(&key, tool, arguments, rounds.clone()).await? {
+            let invocation = Invocation {
+                arguments: arguments.clone(),
+                idempotency_key: Arc::clone(&once),
+                now: self.cell.engine.clock.now(),
+                rounds: rounds.clone(),
+            };
+            let result = match self.call_once(&key, tool, invocation).await? {
                 Outcome::Ok(value) => value,
                 Outcome::Err(error) => return Ok((key.into(), Err(error))),
                 Outcome::Reply(_) => {
@@ -68,28 +76,32 @@ impl Context {
         Err(ErrorInfo::new("tool_rounds", message))
     }
 
+    /// Whether a call under this key ended with a question to people.
+    pub(crate) fn has_asked(&self, key: &str) -> bool {
+        match self.outcome(key) {
+            Some(Outcome::Ok(value)) => value.get(QUESTION).is_some(),
+            _ => false,
+        }
+    }
+
     async fn call_once(
         &self,
         key: &str,
         tool: &Arc<dyn Tool>,
-        arguments: &Value,
-        rounds: Vec<Round>,
+        invocation: Invocation,
     ) -> Result<Outcome, ErrorInfo> {
         let spec = tool.spec();
         let effect = Effect {
             kind: EffectKind::Tool,
             repeatable: spec.effects.repeatable(),
-            action: json!({ "tool": spec.name, "arguments": arguments }),
+            action: json!({ "tool": spec.name, "arguments": invocation.arguments }),
         };
-        let now = self.cell.engine.clock.now();
-        let performed = |idempotency_key| async move {
+        let performed = |_| async move {
             let schemas = &self.cell.engine.schemas;
-            if let Err(problems) = schemas.check(&spec.parameters, arguments) {
+            if let Err(problems) = schemas.check(&spec.parameters, &invocation.arguments) {
                 let message = format!("the arguments do not fit: {}", problems.join("; "));
                 return Outcome::Err(ErrorInfo::new("tool_arguments", message));
             }
-            let arguments = arguments.clone();
-            let invocation = Invocation { arguments, idempotency_key, now, rounds };
             match bounded(tool, invocation).await {
                 Ok(ToolReply::Done(value)) => Outcome::Ok(Arc::new(within_bounds(value))),
                 Ok(ToolReply::Ask(question)) => {

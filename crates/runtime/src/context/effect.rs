@@ -10,7 +10,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use signoff_core::journal::{EffectKind, ErrorInfo, Event, Outcome, Reply};
@@ -133,7 +133,7 @@ impl Context {
     async fn ask_model(&self, provider: &Arc<dyn Provider>, request: &ModelRequest) -> Outcome {
         let live = &self.cell.engine.live;
         let sink = |delta: Delta| {
-            let Delta::Text(text) = delta;
+            let Delta::Text(text) = delta else { return };
             if live.watched() {
                 let event = LiveEvent::Delta { agent: request.agent.clone(), text };
                 live.send(&self.cell.id, &self.cell.root, event);
@@ -150,6 +150,19 @@ impl Context {
                 Err(error) => return Outcome::Err(error.info),
             }
         }
+    }
+
+    /// What came of an effect, if it has ended.
+    pub(super) fn outcome(&self, key: &str) -> Option<Outcome> {
+        match self.find(key) {
+            Found::Done(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// Whether an effect has ended.
+    pub(crate) fn is_done(&self, key: &str) -> bool {
+        self.outcome(key).is_some()
     }
 
     fn find(&self, key: &str) -> Found {
@@ -192,7 +205,7 @@ impl Context {
             self.durable().await?;
         }
         let idempotency_key = format!("{}/{}/{key}", self.cell.id, self.activation);
-        let began = Instant::now();
+        let began = tokio::time::Instant::now();
         let outcome = perform(idempotency_key.into()).await;
         let at_once = !effect.repeatable || began.elapsed() > WORTH_A_COMMIT;
         self.finished(&key, effect.kind, &outcome, at_once);

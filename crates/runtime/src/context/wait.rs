@@ -132,7 +132,14 @@ impl Context {
             // The child must not outlive a crash that forgets its parent's intention.
             self.durable().await?;
             let _busy = self.mark(|link| &mut link.busy);
-            self.cell.engine.start_child(self, &key, id, input).await?;
+            let started = self.cell.engine.start_child(self, &key, id, input).await;
+            if let Err(error) = &started
+                && error.code == "store"
+            {
+                // No fault of the run: it is left as it stands, and tried again later.
+                self.cell.lock().lose(error.clone());
+            }
+            started?;
         }
         let outcome = self
             .wait(|_, open| match open.children.get(key)? {

@@ -32,6 +32,9 @@ impl ToolPattern {
     }
 }
 
+/// A source, and which of its tools are meant.
+pub(crate) type SourcedTools = (Arc<dyn ToolSource>, ToolPattern);
+
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) functions: BTreeMap<String, Arc<dyn Executor>>,
@@ -71,7 +74,7 @@ impl Parts {
     pub(crate) fn source(
         &self,
         name: &str,
-    ) -> Result<Option<(Arc<dyn ToolSource>, ToolPattern)>, ErrorInfo> {
+    ) -> Result<Option<SourcedTools>, ErrorInfo> {
         let Some((source, pattern)) =
             name.strip_prefix("mcp:").and_then(|rest| rest.split_once('/'))
         else {

@@ -8,7 +8,7 @@ use signoff_core::Message;
 use signoff_core::journal::{ErrorInfo, Payload};
 use signoff_core::workflow::{Coordinator, Require};
 
-use crate::agent::{AgentSpec, Turn};
+use crate::agent::{AgentSpec, Turn, TurnEnd};
 use crate::context::{Context, View};
 use crate::executor::{BoxFuture, Executor};
 
@@ -65,7 +65,12 @@ async fn coordinate(
                     "{because}Please put everything the specialists found together in one plan: nothing they agreed with the people may be missing."
                 );
                 ctx.say(Message::user(text).by(lead.id.clone()));
-                return Turn::new(ctx, lead, View::Now).take().await;
+                return match Turn::new(ctx, lead, View::Now).take().await? {
+                    TurnEnd::Answer(plan) => Ok(plan),
+                    TurnEnd::Handoff(_) => {
+                        Err(ErrorInfo::new("internal", "a coordinator hands nothing over"))
+                    }
+                };
             }
         }
     }

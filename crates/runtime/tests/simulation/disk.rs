@@ -200,13 +200,11 @@ impl Faulty {
         self.disk.queues.lock().unwrap().entry(queue).or_default().push_back(work);
         Box::pin(poll_fn(move |task| {
             let mut slot = slot.lock().unwrap();
-            match slot.answer.take() {
-                Some(answer) => Poll::Ready(answer),
-                None => {
-                    slot.waker = Some(task.waker().clone());
-                    Poll::Pending
-                }
+            if let Some(answer) = slot.answer.take() {
+                return Poll::Ready(answer);
             }
+            slot.waker = Some(task.waker().clone());
+            Poll::Pending
         }))
     }
 

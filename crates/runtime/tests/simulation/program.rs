@@ -138,7 +138,6 @@ impl Maker<'_> {
 
     fn op(&mut self, depth: u32) -> Op {
         match self.dice.below(16) {
-            0..=2 => self.effect(true),
             3..=4 => self.effect(false),
             5 => Op::Fails,
             6 => {
@@ -190,9 +189,7 @@ impl Flow {
         }
         match self.shape {
             Shape::Chain => builder.edge("e0", "e1").edge("e1", "e2"),
-            Shape::Diamond => {
-                builder.fan_out("e0", &["e1", "e2"]).fan_in(&["e1", "e2"], "e3")
-            }
+            Shape::Diamond => builder.fan_out("e0", &["e1", "e2"]).fan_in(&["e1", "e2"], "e3"),
             Shape::Switch => builder
                 .switch("e0", &[(Some("output.v % 2 == 0"), "e1"), (None, "e2")])
                 .edge("e1", "e3"),
@@ -200,13 +197,10 @@ impl Flow {
                 .edge("e0", "e1")
                 .edge_when("e1", "e0", "output.n < 4", None)
                 .edge_when("e1", "e2", "output.n >= 4", None),
-            Shape::BoundedLoop => builder
-                .edge("e0", "e1")
-                .edge_when("e1", "e0", "true", Some(2))
-                .edge("e1", "e2"),
-            Shape::ThroughSub => builder
-                .fan_out("e0", &["e1", "s0"])
-                .fan_in(&["e1", "s0"], "e2"),
+            Shape::BoundedLoop => {
+                builder.edge("e0", "e1").edge_when("e1", "e0", "true", Some(2)).edge("e1", "e2")
+            }
+            Shape::ThroughSub => builder.fan_out("e0", &["e1", "s0"]).fan_in(&["e1", "s0"], "e2"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! An engine on each store, with a clock that stands still.
 
 #![allow(dead_code, unreachable_pub)] // each test binary uses its part
+#![allow(clippy::unwrap_used)] // it is a test
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -133,9 +133,6 @@ fn write(mut db: Db, jobs: &Receiver<Box<dyn Job>>) {
         carry_out(&mut db, &mut batch);
         gatherer.committed(since);
     }
-    drop(db);
-    #[cfg(feature = "failpoints")]
-    crate::failpoint::closed();
 }
 
 fn carry_out(db: &mut Db, batch: &mut Vec<Box<dyn Job>>) {

@@ -3,8 +3,8 @@
 //! | command | what it does |
 //! |---|---|
 //! | `finish DATABASE LEDGER WORKFLOW INPUT` | starts a run, or goes on with the one there, and answers what it asks, until it is over |
-//! | `drive DATABASE LEDGER RUN LEASE_MS` | drives a run under short leases, once nobody else does, until it rests or is lost |
-//! | `race DATABASE LEDGER NAME` | answers each request named on standard input, on the line after it, as `NAME` |
+//! | `drive DATABASE LEDGER RUN LEASE_MS` | drives a run of `gated` under short leases, once nobody else does, until it rests or is lost |
+//! | `race DATABASE LEDGER NAME` | answers each request of `question` named on standard input, on the line after it, as `NAME` |
 
 #![allow(clippy::unwrap_used)] // what goes wrong here fails a test
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use signoff_core::{Actor, Decision, RequestId, RequestStatus, RunId, Span};
 use signoff_runtime::{DecideError, DecideRequest, DriveEnd, Engine, StartRun};
 use signoff_store::{RequestFilter, RunFilter, Scope};
-use signoff_testkit::workflows::{engine, say};
+use signoff_testkit::workflows::{GATED, QUESTION, engine, say};
 use signoff_testkit::{Ledger, answers};
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -24,20 +24,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 async fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let on = |database: &str, ledger: &str, lease| {
-        let ledger = Ledger::new(ledger);
-        (engine(Path::new(database), &ledger, lease), ledger)
+    let on = |database: &str, ledger: &str, workflow: &str, lease| {
+        engine(Path::new(database), &Ledger::new(ledger), workflow, lease)
     };
     match args[..] {
         ["finish", database, ledger, workflow, input] => {
-            let (engine, ledger) = on(database, ledger, None);
-            finish(&engine, &ledger, workflow, input).await;
+            let engine = on(database, ledger, workflow, None);
+            finish(&engine, &Ledger::new(ledger), workflow, input).await;
         }
         ["drive", database, ledger, run, lease] => {
             let lease = Span(lease.parse().unwrap());
-            drive(&on(database, ledger, Some(lease)).0, &RunId::new(run)).await;
+            drive(&on(database, ledger, GATED, Some(lease)), &RunId::new(run)).await;
         }
-        ["race", database, ledger, name] => race(&on(database, ledger, None).0, name).await,
+        ["race", database, ledger, name] => {
+            race(&on(database, ledger, QUESTION, None), name).await;
+        }
         _ => panic!("not a command: {args:?}"),
     }
 }

@@ -6,7 +6,7 @@ use signoff_core::Timestamp;
 
 fn call(folder: &Folder, act: Act, key: &str, arguments: Value) -> Result<Value, ToolError> {
     let now = Timestamp(1_794_700_800_000);
-    act(folder, &Invocation { arguments, idempotency_key: key.into(), now })
+    act(folder, &Invocation { arguments, idempotency_key: key.into(), now, rounds: Vec::new() })
 }
 
 fn party(title: &str, start: &str) -> Value {
@@ -157,7 +157,12 @@ async fn the_tools_declare_what_they_do() {
     }
     let arguments = party("Party", "2026-11-20T18:00");
     let made = tools[0]
-        .call(Invocation { arguments, idempotency_key: "k".into(), now: Timestamp(0) })
+        .call(Invocation {
+            arguments,
+            idempotency_key: "k".into(),
+            now: Timestamp(0),
+            rounds: Vec::new(),
+        })
         .await;
     assert_eq!(made.unwrap()["title"], "Party");
 }

@@ -115,7 +115,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn expression(&mut self, source: &str, variables: &[&str], path: String) {
+    pub(super) fn expression(&mut self, source: &str, variables: &[&str], path: String) {
         if let Err(problem) = Expr::compile(source, variables) {
             let message = format!("the expression {} is wrong: {problem}", quote(source));
             self.report(Problem::value(path, message));

@@ -5,6 +5,7 @@
 
 mod agents;
 mod cycles;
+mod conversations;
 mod graph;
 mod schemas;
 
@@ -51,6 +52,8 @@ pub(super) fn problems(workflow: &Workflow, known: &Known<'_>, whole: bool) -> V
         Pattern::Coordinator => check.coordinator(),
         Pattern::Sequential => check.sequential(),
         Pattern::Concurrent => check.concurrent(),
+        Pattern::Handoff => check.handoff(),
+        Pattern::GroupChat => check.group_chat(),
         Pattern::Graph => check.graph(),
     }
     check.problems
@@ -136,6 +139,8 @@ impl Check<'_> {
             ("coordinator", Pattern::Coordinator, workflow.coordinator.is_some()),
             ("sequential", Pattern::Sequential, workflow.sequential.is_some()),
             ("concurrent", Pattern::Concurrent, workflow.concurrent.is_some()),
+            ("handoff", Pattern::Handoff, workflow.handoff.is_some()),
+            ("group_chat", Pattern::GroupChat, workflow.group_chat.is_some()),
             ("executors", Pattern::Graph, !workflow.executors.is_empty()),
             ("edges", Pattern::Graph, !workflow.edges.is_empty()),
             ("start", Pattern::Graph, workflow.start.is_some()),
@@ -166,7 +171,7 @@ impl Check<'_> {
     }
 
     /// A list of agents that must exist, each once. Gives those that do.
-    fn agent_list(&mut self, names: &[String], path: &str) -> BTreeSet<String> {
+    pub(super) fn agent_list(&mut self, names: &[String], path: &str) -> BTreeSet<String> {
         let mut seen = BTreeSet::new();
         if names.is_empty() {
             self.report(Problem::value(path, "at least one agent is needed here"));
@@ -184,7 +189,7 @@ impl Check<'_> {
     }
 
     /// Reports the agents that no run would ever hear.
-    fn all_used(&mut self, used: &BTreeSet<String>) {
+    pub(super) fn all_used(&mut self, used: &BTreeSet<String>) {
         if !self.whole {
             return;
         }

@@ -1,0 +1,4 @@
+//! The Responses API.
+
+pub(crate) mod request;
+pub(crate) mod stream;

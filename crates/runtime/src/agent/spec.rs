@@ -1,0 +1,153 @@
+//! An agent made ready: its instructions, tools, model, and how it talks to people.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use signoff_core::journal::ErrorInfo;
+use signoff_core::message::HANDOFF_PREFIX;
+use signoff_core::schema::{self, Validator};
+use signoff_core::workflow::{HumanInput, Pattern};
+use signoff_core::{Effects, Message, Name, Span, ToolSpec, Workflow};
+use signoff_models::{ModelRequest, Provider};
+use signoff_tools::{REQUEST_USER_INPUT, Tool, ToolSource, request_user_input};
+
+use crate::engine::{Parts, ToolPattern};
+
+/// An agent made ready.
+pub(crate) struct AgentSpec {
+    pub(crate) id: Name,
+    pub(crate) title: String,
+    pub(super) model: Name,
+    pub(super) instructions: Arc<str>,
+    pub(super) specs: Arc<[ToolSpec]>,
+    pub(super) tools: HashMap<Name, Arc<dyn Tool>>,
+    pub(super) sources: Vec<(Arc<dyn ToolSource>, ToolPattern)>,
+    pub(super) output: Option<(Arc<Value>, Validator)>,
+    pub(super) provider: Arc<dyn Provider>,
+    /// Whom it may hand the conversation to.
+    pub(super) handoffs: Vec<Name>,
+    pub(super) people: People,
+    pub(super) context_tokens: Option<u32>,
+    pub(super) max_steps: u32,
+}
+
+/// How an agent talks to people.
+pub(super) struct People {
+    pub(super) input: HumanInput,
+    pub(super) follow_ups: u32,
+    pub(super) within: Option<Span>,
+    pub(super) default_answer: Option<Value>,
+    pub(super) escalate_to: Option<String>,
+}
+
+impl AgentSpec {
+    pub(crate) fn new(workflow: &Workflow, id: &str, parts: &Parts) -> Result<Self, ErrorInfo> {
+        let invalid = |problem: String| ErrorInfo::new("invalid_workflow", problem);
+        let agent =
+            workflow.agents.get(id).ok_or_else(|| invalid(format!("there is no agent `{id}`")))?;
+        let mut specs = Vec::new();
+        let mut tools = HashMap::new();
+        let mut sources = Vec::new();
+        for name in &agent.tools {
+            if name == REQUEST_USER_INPUT {
+                if agent.human_input != HumanInput::Never {
+                    specs.push(request_user_input());
+                }
+                continue;
+            }
+            if let Some((source, pattern)) = parts.source(name)? {
+                sources.push((source, pattern));
+                continue;
+            }
+            let tool = parts.tool(workflow, name)?;
+            specs.push(tool.spec().clone());
+            tools.insert(Name::from(name.as_str()), tool);
+        }
+        let handoffs = handoffs(workflow, id);
+        specs.extend(handoffs.iter().map(|to| handoff_tool(workflow, to)));
+        let output = match workflow.output_schema(id) {
+            None => None,
+            Some(schema) => {
+                let validator = schema::compile(&schema).map_err(invalid)?;
+                Some((Arc::new(schema), validator))
+            }
+        };
+        let model = agent.model.as_ref().unwrap_or(&workflow.model);
+        Ok(Self {
+            id: id.into(),
+            title: agent.name.clone().unwrap_or_else(|| id.to_owned()),
+            model: model.as_str().into(),
+            instructions: agent.instructions.as_str().into(),
+            specs: specs.into(),
+            tools,
+            sources,
+            output,
+            provider: parts.provider(&workflow.id, model)?,
+            handoffs,
+            people: People {
+                input: agent.human_input,
+                follow_ups: agent.follow_ups,
+                within: agent.answer_within,
+                default_answer: agent.default_answer.clone(),
+                escalate_to: agent.escalate_to.clone(),
+            },
+            context_tokens: agent.context_tokens,
+            max_steps: agent.max_steps,
+        })
+    }
+
+    pub(super) fn request(
+        &self,
+        turn: u32,
+        messages: Vec<Arc<Message>>,
+        offered: &[Arc<dyn Tool>],
+    ) -> ModelRequest {
+        let tools = if offered.is_empty() {
+            Arc::clone(&self.specs)
+        } else {
+            let offered = offered.iter().map(|tool| tool.spec().clone());
+            self.specs.iter().cloned().chain(offered).collect()
+        };
+        ModelRequest {
+            agent: self.id.clone(),
+            model: self.model.clone(),
+            turn,
+            instructions: Arc::clone(&self.instructions),
+            messages,
+            tools,
+            output: self.output.as_ref().map(|(schema, _)| Arc::clone(schema)),
+        }
+    }
+}
+
+/// Whom `agent` may hand the conversation to.
+fn handoffs(workflow: &Workflow, agent: &str) -> Vec<Name> {
+    let Some(settings) = workflow.handoff.as_ref().filter(|_| workflow.pattern == Pattern::Handoff)
+    else {
+        return Vec::new();
+    };
+    let everybody = || settings.agents.iter().filter(|name| *name != agent).cloned().collect();
+    let to: Vec<String> = if settings.handoffs.is_empty() {
+        everybody()
+    } else {
+        settings.handoffs.get(agent).cloned().unwrap_or_default()
+    };
+    to.iter().map(|name| name.as_str().into()).collect()
+}
+
+/// The tool by which the conversation is handed to `to`.
+fn handoff_tool(workflow: &Workflow, to: &Name) -> ToolSpec {
+    let agent = workflow.agents.get(&**to);
+    let title = agent.and_then(|agent| agent.name.as_deref()).unwrap_or(to);
+    ToolSpec {
+        name: format!("{HANDOFF_PREFIX}{to}").into(),
+        description: format!("Hand the conversation to {title}, who sees all of it and goes on."),
+        parameters: json!({
+            "type": "object",
+            "properties": { "reason": { "type": "string", "description": "Why, in a few words." } },
+            "additionalProperties": false,
+        }),
+        effects: Effects::READ_ONLY,
+    }
+}
