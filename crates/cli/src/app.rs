@@ -70,14 +70,21 @@ impl App {
         })
     }
 
+    fn config(&self) -> Result<Config> {
+        Config::load(self.global.config.as_deref())
+    }
+
     /// The workflows: the examples, those of --workflows, and `extra` ones.
     pub(crate) fn library(&self, extra: &[PathBuf]) -> Result<Library> {
-        Library::load(&[&self.global.workflows, extra].concat())
+        let offers = self.config()?.offers()?;
+        Library::load(&[&self.global.workflows, extra].concat(), &offers)
     }
 
     /// The workflows in `files`, among those of --workflows and the examples, and all that is wrong.
     pub(crate) fn check(&self, files: &[PathBuf]) -> (Library, Report) {
-        Library::load_reporting(&[&self.global.workflows, files].concat())
+        // Files can be checked where the configuration is not whole: what it offers is then not known.
+        let offers = self.config().and_then(|config| config.offers()).unwrap_or_default();
+        Library::load_reporting(&[&self.global.workflows, files].concat(), &offers)
     }
 
     /// An engine that can start `workflows` and go on with any run.
@@ -87,10 +94,14 @@ impl App {
         library: &Library,
         workflows: Vec<Workflow>,
     ) -> Result<Engine> {
-        let config = Config::load(self.global.config.as_deref())?;
+        let config = self.config()?;
         let calendar = Calendar::new(self.global.data_dir.join("calendars"));
         let mut builder =
             Engine::builder(store).node(Arc::clone(&self.node)).tools(calendar.tools());
+        builder = builder.tools(config.tools()?);
+        for source in config.sources()? {
+            builder = builder.source(source);
+        }
         for (alias, model) in config.models()? {
             builder = builder.model(&alias, model);
         }

@@ -10,10 +10,12 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind};
+use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_runtime::{Clock, SystemClock};
+use signoff_tools::{Builtin, Tool, ToolSource};
 
 use crate::failure::{Failure, Result};
-use crate::library::{self, Report};
+use crate::library::{self, Offers, Report};
 
 /// The file that is read if none is named.
 const DEFAULT: &str = "signoff.toml";
@@ -27,6 +29,12 @@ pub(crate) struct Config {
     /// Models, by the alias that workflows call them.
     #[serde(default)]
     models: BTreeMap<String, Model>,
+    /// Tools of this program that agents may be given. What is not configured is not offered.
+    #[serde(default)]
+    tools: Builtin,
+    /// Tool servers that speak MCP, by the name workflows know them by: `mcp:NAME/TOOL`.
+    #[serde(default)]
+    mcp: BTreeMap<String, McpServerConfig>,
     /// Where it was read; paths in it are relative to this.
     #[serde(skip)]
     folder: PathBuf,
@@ -89,6 +97,28 @@ impl Config {
         })?;
         config.folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(config)
+    }
+
+    /// The tools of this program that are configured.
+    pub(crate) fn tools(&self) -> Result<Vec<Arc<dyn Tool>>> {
+        let tools = self.tools.tools(&self.folder);
+        Ok(tools.map_err(|problem| Failure::usage(format!("[tools]: {problem}")))?)
+    }
+
+    /// The tool servers. None is started before it is used.
+    pub(crate) fn sources(&self) -> Result<Vec<Arc<dyn ToolSource>>> {
+        let mut sources: Vec<Arc<dyn ToolSource>> = Vec::new();
+        for (name, server) in &self.mcp {
+            let source = McpSource::new(name, server, &self.folder);
+            sources.push(Arc::new(source.map_err(crate::app::lacks)?));
+        }
+        Ok(sources)
+    }
+
+    /// What workflows may name.
+    pub(crate) fn offers(&self) -> Result<Offers> {
+        let tools = self.tools()?.iter().map(|tool| tool.spec().name.to_string()).collect();
+        Ok(Offers { tools, sources: self.mcp.keys().cloned().collect() })
     }
 
     /// The models, by alias.

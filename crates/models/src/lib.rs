@@ -11,6 +11,7 @@ mod assembly;
 pub mod budget;
 mod chat;
 mod config;
+mod construct;
 mod failure;
 mod fallback;
 mod http;
@@ -27,7 +28,8 @@ mod sse;
 mod wire_name;
 
 pub use budget::{Budget, Omitted, trim};
-pub use config::{ConfigError, Deps, Effort, ProviderConfig, ProviderKind, ScriptReader, build};
+pub use config::{ConfigError, Effort, ProviderConfig, ProviderKind};
+pub use construct::{Deps, ScriptReader, build};
 pub use fallback::Fallbacks;
 pub use prices::{Cost, Price, Prices};
 pub use protocol::decode;

@@ -25,6 +25,15 @@ pub(crate) struct Library {
     by_file: BTreeMap<PathBuf, String>,
 }
 
+/// What this installation offers to workflows besides what every one has.
+#[derive(Debug, Default)]
+pub(crate) struct Offers {
+    /// Tools.
+    pub(crate) tools: Vec<String>,
+    /// Tool servers.
+    pub(crate) sources: Vec<String>,
+}
+
 struct Loaded {
     name: String,
     parsed: Parsed,
@@ -33,13 +42,13 @@ struct Loaded {
 
 impl Library {
     /// The examples, overridden by what `paths` (files or folders) hold; or everything that is wrong.
-    pub(crate) fn load(paths: &[PathBuf]) -> Result<Self> {
-        let (library, report) = Self::load_reporting(paths);
+    pub(crate) fn load(paths: &[PathBuf], offers: &Offers) -> Result<Self> {
+        let (library, report) = Self::load_reporting(paths, offers);
         if report.is_empty() { Ok(library) } else { Err(report.into_failure().into()) }
     }
 
     /// The same, with the problems as data.
-    pub(crate) fn load_reporting(paths: &[PathBuf]) -> (Self, Report) {
+    pub(crate) fn load_reporting(paths: &[PathBuf], offers: &Offers) -> (Self, Report) {
         let mut report = Report::default();
         let mut library = Self::default();
         let mut seen = BTreeSet::new();
@@ -62,7 +71,7 @@ impl Library {
                 if !seen.insert(whole.clone()) {
                     continue;
                 }
-                if let Some(found) = load_file(&file, &mut report) {
+                if let Some(found) = load_file(&file, offers, &mut report) {
                     library.by_file.insert(whole, found.parsed.workflow.id.clone());
                     loaded.push(found);
                 }
@@ -71,7 +80,7 @@ impl Library {
         let own: BTreeSet<String> =
             loaded.iter().map(|found| found.parsed.workflow.id.clone()).collect();
         for example in embedded::EXAMPLES {
-            let found = load_example(example, &mut report);
+            let found = load_example(example, offers, &mut report);
             loaded.extend(found.filter(|found| !own.contains(&found.parsed.workflow.id)));
         }
         library.link(loaded, &mut report);
@@ -142,18 +151,18 @@ impl Library {
     }
 }
 
-fn load_example(example: &embedded::Example, report: &mut Report) -> Option<Loaded> {
+fn load_example(example: &embedded::Example, offers: &Offers, report: &mut Report) -> Option<Loaded> {
     let files: MapFiles = example.files.iter().copied().collect();
-    let parsed = parse(example.name, example.workflow, &files, report)?;
+    let parsed = parse(example.name, example.workflow, &files, offers, report)?;
     let script_name = example.name.replace("workflow.yaml", "script.yaml");
     let script = read_script(&script_name, example.script, report);
     Some(Loaded { name: example.name.to_owned(), parsed, script })
 }
 
-fn load_file(file: &Path, report: &mut Report) -> Option<Loaded> {
+fn load_file(file: &Path, offers: &Offers, report: &mut Report) -> Option<Loaded> {
     let name = file.display().to_string();
     let text = read_text(file, &name, report)?;
-    let parsed = parse(&name, &text, &disk::DiskFiles::beside(file), report);
+    let parsed = parse(&name, &text, &disk::DiskFiles::beside(file), offers, report);
     let script = disk::script_beside(file).and_then(|script| {
         let name = script.display().to_string();
         read_script(&name, &read_text(&script, &name, report)?, report)
@@ -174,12 +183,20 @@ pub(crate) fn read_text(file: &Path, name: &str, report: &mut Report) -> Option<
     }
 }
 
-fn parse(name: &str, text: &str, files: &dyn FileSource, report: &mut Report) -> Option<Parsed> {
+fn parse(
+    name: &str,
+    text: &str,
+    files: &dyn FileSource,
+    offers: &Offers,
+    report: &mut Report,
+) -> Option<Parsed> {
     report.add_source(name, text.to_owned());
     let calendar = Calendar::new("").tools();
     let mut tools: Vec<&str> = calendar.iter().map(|tool| &*tool.spec().name).collect();
     tools.push(REQUEST_USER_INPUT);
-    let known = Known { tools, ..Known::default() };
+    tools.extend(offers.tools.iter().map(String::as_str));
+    let sources = offers.sources.iter().map(String::as_str).collect();
+    let known = Known { tools, sources, ..Known::default() };
     match Workflow::parse(text, files, &known) {
         Ok(parsed) => {
             let problems = report::canned_problems(&parsed);

@@ -36,7 +36,7 @@ impl Killer<'_> {
         let mut process = self.place.start(args, &SLOWLY);
         // Much of its time it only starts: half of them die from their first line on.
         let shown = self.chance.one_in(2) && process.line().is_some();
-        let within = if shown { self.usual / 2 } else { self.usual };
+        let within = if shown { self.usual / 6 } else { self.usual };
         let ended = process.kill_in(self.chance.span(Duration::ZERO..within)).quiet();
         self.place.saw(&ended);
         if ended.was_killed() {

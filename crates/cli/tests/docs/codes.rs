@@ -49,7 +49,8 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The codes in `ErrorInfo::new("code", …)`, `ToolError::new("code", …)`, `let code = …;` and
+/// The codes in `ErrorInfo::new("code", …)`, `ToolError::new("code", …)`, the short forms `hinted` and
+/// `info`, `let code = …;` and
 /// `fn code(&self)`.
 fn collect(source: &str, codes: &mut BTreeSet<String>) {
     let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
@@ -58,7 +59,7 @@ fn collect(source: &str, codes: &mut BTreeSet<String>) {
         .filter(|line| !line.trim_start().starts_with("//"))
         .flat_map(|line| [line, "\n"])
         .collect();
-    for constructor in ["ErrorInfo::new(", "ToolError::new("] {
+    for constructor in ["ErrorInfo::new(", "ToolError::new(", "hinted(", "info("] {
         for after in source.split(constructor).skip(1) {
             if let Some(literal) = after.trim_start().strip_prefix('"') {
                 codes.extend(literal.split('"').next().map(str::to_owned));

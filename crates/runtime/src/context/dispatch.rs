@@ -96,6 +96,10 @@ impl Context {
             repeatable: spec.effects.repeatable(),
             action: json!({ "tool": spec.name, "arguments": invocation.arguments }),
         };
+        // The key is made of the activation's number, which must be the same after a crash.
+        if effect.repeatable && !spec.effects.read_only && !self.is_done(key) {
+            self.durable().await?;
+        }
         let performed = |_| async move {
             let schemas = &self.cell.engine.schemas;
             if let Err(problems) = schemas.check(&spec.parameters, &invocation.arguments) {
