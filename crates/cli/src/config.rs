@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
-use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind};
 use signoff_mcp::{McpServerConfig, McpSource};
+use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind};
 use signoff_runtime::{Clock, SystemClock};
 use signoff_tools::{Builtin, Tool, ToolSource};
 

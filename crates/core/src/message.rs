@@ -110,8 +110,10 @@ impl Message {
         if !self.parts.iter().any(is_handoff) {
             return Some(Arc::clone(self));
         }
-        let parts: Vec<Part> = self.parts.iter().filter(|part| !is_handoff(part)).cloned().collect();
-        let said = parts.iter().any(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
+        let parts: Vec<Part> =
+            self.parts.iter().filter(|part| !is_handoff(part)).cloned().collect();
+        let said =
+            parts.iter().any(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
         said.then(|| Arc::new(Self { role: self.role, author: self.author.clone(), parts }))
     }
 

@@ -77,7 +77,10 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         values().prop_map(|value| Outcome::Ok(Arc::new(value))),
         (prop::collection::vec(part(), 0..4), any::<u64>(), any::<u64>()).prop_map(
             |(parts, input, output)| {
-                Outcome::Reply(Arc::new(Reply { parts, usage: Usage { input, output, ..Usage::default() } }))
+                Outcome::Reply(Arc::new(Reply {
+                    parts,
+                    usage: Usage { input, output, ..Usage::default() },
+                }))
             }
         ),
         error().prop_map(Outcome::Err),

@@ -1,5 +1,7 @@
 //! Graphs of functions: routing, parallel work, asking, sleeping, calling.
 
+#![allow(clippy::unwrap_used, clippy::single_match_else, clippy::needless_raw_string_hashes)] // tests
+
 mod support;
 
 use std::sync::Arc;

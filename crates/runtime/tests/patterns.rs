@@ -1,5 +1,7 @@
 //! Agents that work together: handoff, group chat, sequential, concurrent; and agents with people.
 
+#![allow(clippy::unwrap_used, clippy::single_match_else, clippy::needless_raw_string_hashes)] // tests
+
 mod support;
 
 use std::sync::Arc;
@@ -8,9 +10,7 @@ use serde_json::{Value, json};
 use signoff_core::message::ToolCall;
 use signoff_core::workflow::{Known, NoFiles};
 use signoff_core::{Actor, Decision, Part, RequestKind, RunId, RunStatus, Span, Workflow};
-use signoff_models::{
-    BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage,
-};
+use signoff_models::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage};
 use signoff_runtime::EngineBuilder;
 use support::World;
 
@@ -120,14 +120,19 @@ async fn the_conversation_is_handed_on_and_people_answer_in_between() {
 #[tokio::test]
 async fn ping_pong_stops_at_the_limit_with_the_work_kept() {
     let model = |request: &ModelRequest| match &*request.agent {
-        "triage" => vec![Part::Text("Over to repair.".into()), call("handoff_to_repair", json!({}))],
+        "triage" => {
+            vec![Part::Text("Over to repair.".into()), call("handoff_to_repair", json!({}))]
+        }
         "repair" => vec![call("handoff_to_ship", json!({}))],
         _ => vec![Part::Text("Back to triage.".into()), call("handoff_to_triage", json!({}))],
     };
     for world in worlds(SUPPORT, model) {
         let run = world.run("support", json!("Help!")).await;
         let output = output(&world, &run);
-        assert_eq!((output["ended_by"].as_str(), output["turns"].as_u64()), (Some("limit"), Some(6)));
+        assert_eq!(
+            (output["ended_by"].as_str(), output["turns"].as_u64()),
+            (Some("limit"), Some(6))
+        );
         assert!(output["conversation"].as_array().unwrap().len() >= 4);
     }
 }
@@ -236,7 +241,9 @@ async fn agents_one_after_another_and_all_at_once() {
 }
 
 fn one_agent(settings: &str) -> String {
-    format!("workflow: one\npattern: sequential\nagents:\n  a: {{ instructions: A., tools: [request_user_input], {settings} }}\nsequential: {{ agents: [a] }}\n")
+    format!(
+        "workflow: one\npattern: sequential\nagents:\n  a: {{ instructions: A., tools: [request_user_input], {settings} }}\nsequential: {{ agents: [a] }}\n"
+    )
 }
 
 fn asks(request: &ModelRequest) -> Vec<Part> {
@@ -278,7 +285,8 @@ async fn a_person_looks_at_every_answer_where_that_is_wanted() {
         answer(&world, &run, "a", Decision::respond("Shorter, please")).await;
         answer(&world, &run, "a", Decision::approve()).await;
         assert_eq!(output(&world, &run), json!("draft 2"));
-        let said: Vec<String> = world.engine.state(&run).unwrap().messages.iter().map(|m| m.text()).collect();
+        let said: Vec<String> =
+            world.engine.state(&run).unwrap().messages.iter().map(|m| m.text()).collect();
         assert_eq!(said, ["x", "draft 1", "Shorter, please", "draft 2"]);
     }
 }
@@ -308,8 +316,8 @@ async fn nobody_answers_in_time() {
         world.look().await;
         let by_manager = Decision::respond("the blue one");
         let request = world.pending(&run).remove(0);
-        let decide = signoff_runtime::DecideRequest::new(request.id, by_manager)
-            .by(Actor::new("manager"));
+        let decide =
+            signoff_runtime::DecideRequest::new(request.id, by_manager).by(Actor::new("manager"));
         world.engine.decide(decide).await.unwrap();
         world.engine.idle().await;
         assert!(output(&world, &run).as_str().unwrap().contains("the blue one"));
@@ -347,7 +355,8 @@ async fn bad_tools_are_bounded_told_to_the_model_and_journaled() {
         engine.workflow(workflow.clone()).tool(tool).model("default", Arc::new(Plays(model)))
     };
     for world in World::all(build) {
-        for (how, told) in [("large", "truncated"), ("panic", "tool_panicked"), ("error", "broken")] {
+        for (how, told) in [("large", "truncated"), ("panic", "tool_panicked"), ("error", "broken")]
+        {
             let run = world.run("one", json!(how)).await;
             let heard = output(&world, &run);
             assert!(heard.as_str().unwrap().contains(told), "{how}: {heard}");

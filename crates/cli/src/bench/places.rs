@@ -21,7 +21,8 @@ impl Drop for Place {
 /// A fresh folder in each kind of place there is.
 pub(crate) fn places() -> anyhow::Result<Vec<Place>> {
     let mut places = Vec::new();
-    let disk = std::env::var_os(crate::env::BENCH_DIR.name).map_or_else(std::env::temp_dir, PathBuf::from);
+    let disk =
+        std::env::var_os(crate::env::BENCH_DIR.name).map_or_else(std::env::temp_dir, PathBuf::from);
     for (name, root) in [("disk", disk), ("shm", PathBuf::from("/dev/shm"))] {
         if root.is_dir() {
             places.push(place(name, &root)?);

@@ -19,16 +19,19 @@ macro_rules! example {
     };
 }
 
-pub(super) const EXAMPLES: &[Example] = &[example!(
-    "event_planner",
-    [
-        "prompts/venue.md",
-        "prompts/budget.md",
-        "prompts/catering.md",
-        "prompts/logistics.md",
-        "prompts/coordinator.md",
-    ]
-), example!(
-    "support_handoff",
-    ["prompts/triage.md", "prompts/replacement.md", "prompts/delivery.md"]
-)];
+pub(super) const EXAMPLES: &[Example] = &[
+    example!(
+        "event_planner",
+        [
+            "prompts/venue.md",
+            "prompts/budget.md",
+            "prompts/catering.md",
+            "prompts/logistics.md",
+            "prompts/coordinator.md",
+        ]
+    ),
+    example!(
+        "support_handoff",
+        ["prompts/triage.md", "prompts/replacement.md", "prompts/delivery.md"]
+    ),
+];

@@ -151,7 +151,11 @@ impl Library {
     }
 }
 
-fn load_example(example: &embedded::Example, offers: &Offers, report: &mut Report) -> Option<Loaded> {
+fn load_example(
+    example: &embedded::Example,
+    offers: &Offers,
+    report: &mut Report,
+) -> Option<Loaded> {
     let files: MapFiles = example.files.iter().copied().collect();
     let parsed = parse(example.name, example.workflow, &files, offers, report)?;
     let script_name = example.name.replace("workflow.yaml", "script.yaml");

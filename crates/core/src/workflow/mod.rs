@@ -25,13 +25,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use bundle::link;
-pub use compile::{
-    CHAT_VARIABLES, EDGE_VARIABLES, HANDOFF_VARIABLES, TRANSFORM_VARIABLES,
-};
+pub use compile::{CHAT_VARIABLES, EDGE_VARIABLES, HANDOFF_VARIABLES, TRANSFORM_VARIABLES};
 pub use diagnostic::Diagnostic;
 pub use files::{FileSource, MAX_PROMPT_BYTES, MapFiles, NoFiles};
-pub use patterns::{Concurrent, Coordinator, GroupChat, Handoff, Require, Sequential};
 pub use parse::{Parsed, text_of, yaml};
+pub use patterns::{Concurrent, Coordinator, GroupChat, Handoff, Require, Sequential};
 pub use publish::{SCHEMA_ID, json_schema};
 pub use tree::{MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Position, Tree};
 pub use validate::Known;

@@ -71,10 +71,7 @@ impl Parts {
     }
 
     /// The source that `mcp:SOURCE/PATTERN` names; none if `name` is not of that form.
-    pub(crate) fn source(
-        &self,
-        name: &str,
-    ) -> Result<Option<SourcedTools>, ErrorInfo> {
+    pub(crate) fn source(&self, name: &str) -> Result<Option<SourcedTools>, ErrorInfo> {
         let Some((source, pattern)) =
             name.strip_prefix("mcp:").and_then(|rest| rest.split_once('/'))
         else {

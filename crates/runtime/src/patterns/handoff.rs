@@ -70,7 +70,8 @@ impl Talk<'_> {
         while self.turns < self.settings.max_turns {
             self.turns += 1;
             let key = format!("turn{}", self.turns);
-            let output = self.ctx.invoke(&key, &self.current, json!({ "turn": self.turns })).await?;
+            let output =
+                self.ctx.invoke(&key, &self.current, json!({ "turn": self.turns })).await?;
             if let Some(to) = output.get(HANDED_OVER).and_then(Value::as_str) {
                 to.clone_into(&mut self.current);
                 self.alone = 0;
@@ -124,7 +125,10 @@ impl Talk<'_> {
         let body = RequestBody {
             agent_path: path,
             allowed: vec![DecisionKind::Respond, DecisionKind::Skip],
-            reasons: vec![format!("{} waits for an answer; skip ends the conversation", self.current)],
+            reasons: vec![format!(
+                "{} waits for an answer; skip ends the conversation",
+                self.current
+            )],
             ..RequestBody::input(text)
         };
         match self.ctx.ask(&format!("ask{}", self.turns), body).await? {

@@ -24,9 +24,8 @@ fn conversation(ctx: &Context) -> Value {
                 _ => None,
             });
             let text = if text.is_empty() { answers.collect::<Vec<_>>().join("\n") } else { text };
-            (!text.trim().is_empty()).then(|| {
-                json!({ "role": message.role, "author": message.author, "text": text })
-            })
+            (!text.trim().is_empty())
+                .then(|| json!({ "role": message.role, "author": message.author, "text": text }))
         })
         .collect()
 }

@@ -83,7 +83,9 @@ impl Check<'_> {
     fn name_is_free(&mut self, name: &str) {
         if self.workflow.agents.contains_key(name) {
             let message = format!("`{name}` is a name the pattern uses itself");
-            self.report(Problem::key(join("/agents", name), message).hint("call the agent otherwise"));
+            self.report(
+                Problem::key(join("/agents", name), message).hint("call the agent otherwise"),
+            );
         }
     }
 }

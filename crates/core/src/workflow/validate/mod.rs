@@ -4,8 +4,8 @@
 //! the same rules as one from a file.
 
 mod agents;
-mod cycles;
 mod conversations;
+mod cycles;
 mod graph;
 mod schemas;
 
