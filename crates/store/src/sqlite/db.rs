@@ -15,7 +15,7 @@ use super::nodes::{DeadNode, find_dead};
 use crate::{Claim, NodeId};
 
 /// How many runs are remembered.
-const MAX_KNOWN: usize = 16_384;
+const MAX_KNOWN: usize = 4_096;
 /// How often dead nodes are looked for, at most.
 const REAP_EVERY: Duration = Duration::from_millis(200);
 

@@ -83,7 +83,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
-    connection.pragma_update(None, "cache_size", -32_768)?;
+    connection.pragma_update(None, "cache_size", -8_192)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     plan_once(&connection)?;
     connection.set_prepared_statement_cache_capacity(128);
@@ -112,7 +112,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
     connection.busy_timeout(Duration::from_secs(10))?;
-    connection.pragma_update(None, "cache_size", -8_192)?;
+    connection.pragma_update(None, "cache_size", -2_048)?;
     plan_once(&connection)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
