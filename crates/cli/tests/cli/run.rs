@@ -201,7 +201,7 @@ fn folders_and_scripts_give_workflows_and_models() {
     place.write("signoff.toml", "[models.default]\nprovider = \"openai\"\nscript = \"x\"\n");
     let output = place.run(&["run", "hello", "x", "--workflows", "flows"]).exits(2);
     assert!(
-        output.stderr.contains("signoff.toml") && output.stderr.contains("`scripted`"),
+        output.stderr.contains("models.default.script: only a scripted model has one"),
         "{}",
         output.stderr
     );

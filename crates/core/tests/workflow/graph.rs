@@ -23,9 +23,8 @@ fn names_that_do_not_exist() {
         ),
         (
             "tools: [web_search, request_user_input]",
-            "tools: [web_search, mcp:places/*]",
-            "22:25: there is no tool `mcp:places/*`\nhint: known here: `web_search`, \
-             `request_user_input`, `current_time`",
+            "tools: [web_search, mcp:place/*]",
+            "22:25: there is no tool server `place`\nhint: did you mean `places`?",
         ),
         (
             "model: default",

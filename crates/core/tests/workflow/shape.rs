@@ -17,7 +17,7 @@ fn unknown_keys() {
     assert_eq!(
         wrong(&changed("    answer_within: 30m", "    temperature: 1")),
         "24:5: unknown key `temperature`\nhint: known keys here: `name`, `instructions`, `tools`, \
-         `output`, `model`, `answer_within`, `max_steps`"
+         `output`, `model`, `answer_within`, `default_answer`, `escalate_to`, `human_input`, `follow_ups`, `context_tokens`, `max_steps`"
     );
     assert_eq!(
         wrong(&changed("start: venue, require", "begin: venue, require")),
@@ -93,12 +93,12 @@ fn wrong_kinds_everywhere() {
             "pattern: coordinator",
             "pattern: cordinator",
             "36:10: `pattern` cannot be `cordinator`; it is one of `coordinator`, `sequential`, \
-             `concurrent`, `graph`\nhint: did you mean `coordinator`?",
+             `concurrent`, `handoff`, `group_chat`, `graph`\nhint: did you mean `coordinator`?",
         ),
         (
             "pattern: coordinator",
             "pattern: [graph]",
-            "36:10: `pattern` must be one of `coordinator`, `sequential`, `concurrent`, `graph`, \
+            "36:10: `pattern` must be one of `coordinator`, `sequential`, `concurrent`, `handoff`, `group_chat`, `graph`, \
              this is a list",
         ),
         (

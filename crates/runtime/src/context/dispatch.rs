@@ -44,7 +44,7 @@ impl Context {
     ) -> Result<(Key, Result<Arc<Value>, ErrorInfo>), ErrorInfo> {
         let mut rounds: Vec<Round> = Vec::new();
         // The same in every round: the tool is called again, but it is one call.
-        let once: Arc<str> = format!("{}/{}/{key}", self.cell.id, self.activation).into();
+        let once: Arc<str> = self.idempotency_key(key).into();
         for round in 1..=MAX_ROUNDS {
             let key = if round == 1 { key.to_owned() } else { format!("{key}~{round}") };
             let invocation = Invocation {

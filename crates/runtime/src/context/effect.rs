@@ -152,6 +152,11 @@ impl Context {
         }
     }
 
+    /// The same for every attempt at an effect, and different for every other one.
+    pub(super) fn idempotency_key(&self, key: &str) -> String {
+        format!("{}/{}/{key}", self.cell.id, self.activation)
+    }
+
     /// What came of an effect, if it has ended.
     pub(super) fn outcome(&self, key: &str) -> Option<Outcome> {
         match self.find(key) {
@@ -204,7 +209,7 @@ impl Context {
             });
             self.durable().await?;
         }
-        let idempotency_key = format!("{}/{}/{key}", self.cell.id, self.activation);
+        let idempotency_key = self.idempotency_key(&key);
         let began = tokio::time::Instant::now();
         let outcome = perform(idempotency_key.into()).await;
         let at_once = !effect.repeatable || began.elapsed() > WORTH_A_COMMIT;
@@ -236,7 +241,11 @@ impl Context {
     ) -> Result<Option<Outcome>, ErrorInfo> {
         let body = RequestBody {
             kind: RequestKind::InDoubt,
-            context: json!({ "action": effect.action, "attempts": attempts }),
+            context: json!({
+                "action": effect.action,
+                "attempts": attempts,
+                "idempotency_key": self.idempotency_key(key),
+            }),
             response_schema: json!({}),
             allowed: vec![
                 DecisionKind::Retry,
