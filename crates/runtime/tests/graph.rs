@@ -523,3 +523,35 @@ async fn a_run_in_a_conversation_sees_what_was_said_before() {
         assert_eq!(world.engine.state(&apart).unwrap().prior.len(), 0);
     }
 }
+
+#[tokio::test]
+async fn a_run_finishes_on_the_definition_it_began_with() {
+    let define = |word: &str| {
+        let ask = signoff_core::workflow::AskFile {
+            prompt: "Well?".into(),
+            kind: signoff_core::RequestKind::Input,
+            options: Vec::new(),
+            within: None,
+        };
+        WorkflowBuilder::new("w")
+            .ask("q", ask)
+            .transform("end", &format!("output.answer + ' {word}'"))
+            .edge("q", "end")
+    };
+    for world in World::all(|engine| engine.built(define("old"))) {
+        let waiting = world.run("w", json!(null)).await;
+        // The same workflow, changed, in a process that never saw the old one.
+        let later = signoff_runtime::Engine::builder(Arc::clone(&world.store))
+            .clock(world.clock.clone())
+            .built(define("new"))
+            .build()
+            .unwrap();
+        let fresh = later.run(StartRun::new("w", json!(null))).await.unwrap().run;
+        for (run, output) in [(waiting, "fine old"), (fresh, "fine new")] {
+            let decide = DecideRequest::new(run.request(1), Decision::respond("fine"));
+            later.decide(decide).await.unwrap();
+            later.idle().await;
+            assert_eq!(later.state(&run).unwrap().output(), Some(json!(output)));
+        }
+    }
+}
