@@ -16,3 +16,5 @@ mod looks;
 mod run;
 #[path = "cli/support.rs"]
 mod support;
+#[path = "cli/support_handoff.rs"]
+mod support_handoff;
