@@ -27,17 +27,24 @@ impl Http {
             let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             free.local_addr().unwrap().port()
         });
-        let started = Command::new("node")
-            .args([everything().to_str().unwrap(), "streamableHttp"])
-            .env("PORT", port.to_string())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let server = Self(started.unwrap(), port);
-        for _ in 0..200 {
+        let start = || {
+            Command::new("node")
+                .args([everything().to_str().unwrap(), "streamableHttp"])
+                .env("PORT", port.to_string())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap()
+        };
+        let mut server = Self(start(), port);
+        // On a busy machine it takes its time, and somebody may have the port for a moment.
+        for _ in 0..1200 {
             if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 return server;
+            }
+            if matches!(server.0.try_wait(), Ok(Some(_))) {
+                server.0 = start();
             }
             std::thread::sleep(Duration::from_millis(50));
         }
