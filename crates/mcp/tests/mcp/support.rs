@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use signoff_core::{Decision, Timestamp};
@@ -18,11 +18,14 @@ pub(crate) fn cache(name: &str) -> PathBuf {
     folder.canonicalize().unwrap()
 }
 
-/// Runs `command` in `folder` unless `result` is there; one at a time.
+/// Runs `command` in `folder` unless it has done so before. Each test may be a process of its own, so a
+/// lock on a file lets one at a time install, and a mark says that it came to its end.
 pub(crate) fn install(folder: &Path, result: &Path, command: &[&str]) {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    if result.exists() {
+    let lock = std::fs::File::create(folder.join("install.lock")).unwrap();
+    lock.lock().unwrap();
+    let mark = folder.join(format!("installed-{}", result.file_name().unwrap().display()));
+    let wanted = command.join(" ");
+    if result.exists() && std::fs::read_to_string(&mark).is_ok_and(|done| done == wanted) {
         return;
     }
     let output = Command::new(command[0])
@@ -35,6 +38,7 @@ pub(crate) fn install(folder: &Path, result: &Path, command: &[&str]) {
         });
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && result.exists(), "{command:?} failed:\n{words}");
+    std::fs::write(mark, wanted).unwrap();
 }
 
 const EVERYTHING: &str = "@modelcontextprotocol/server-everything";
