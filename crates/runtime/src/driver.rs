@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use futures_util::stream::{FuturesUnordered, Stream};
-use signoff_core::journal::{ErrorInfo, Input, Outcome};
+use signoff_core::journal::{ErrorInfo, Outcome};
 use signoff_core::state::RunEnd;
 use signoff_core::{ActivationId, RunId, RunState, RunStatus, Seq, plan};
 use signoff_store::{Append, BoxFuture, End, Lease, Rest, Scope, Snapshot, StoreError};
 
 use crate::activation::{ActivationFuture, Finished};
 use crate::cell::RunCell;
-use crate::engine::EngineInner;
+use crate::engine::{AtHand, EngineInner};
 use crate::live::LiveEvent;
 
 /// Entries that may wait for a commit before one is made anyway.
@@ -54,26 +54,23 @@ enum Step {
 impl EngineInner {
     /// Drives a run under `lease` until it rests.
     pub(crate) async fn drive(self: &Arc<Self>, lease: Lease) -> DriveEnd {
-        let run = lease.run.clone();
-        let loaded = match self.store.load(&run, None) {
-            Ok(loaded) => loaded,
-            Err(error) => return DriveEnd::Unable(ErrorInfo::new("store", error.to_string())),
-        };
-        let (state, snapshot_at) = match self.state_of(&loaded) {
-            Ok(found) => found,
-            Err(error) => return DriveEnd::Unable(ErrorInfo::new("store", error.to_string())),
-        };
-        self.drive_from(lease, state, snapshot_at, loaded.inputs).await
+        match self.read(&lease.run) {
+            Ok(at_hand) => self.drive_at_hand(lease, at_hand).await,
+            Err(error) => DriveEnd::Unable(ErrorInfo::new("store", error.to_string())),
+        }
     }
 
     /// Drives a run whose state is known.
-    pub(crate) async fn drive_from(
+    pub(crate) async fn drive_at_hand(
         self: &Arc<Self>,
         mut lease: Lease,
-        mut state: RunState,
-        mut snapshot_at: Seq,
-        mut inputs: Vec<(u64, Input)>,
+        at_hand: AtHand,
     ) -> DriveEnd {
+        let AtHand { mut state, mut snapshot_at, inputs } = at_hand;
+        let mut inputs = match inputs.map_or_else(|| self.store.inputs(&lease.run, 0), Ok) {
+            Ok(inputs) => inputs,
+            Err(error) => return DriveEnd::Unable(ErrorInfo::new("store", error.to_string())),
+        };
         loop {
             let definition = match self.definition(&state.started.version) {
                 Ok(definition) => definition,
@@ -108,12 +105,9 @@ impl EngineInner {
                 // An input that came while the run was being parked found it leased: it is ours to see.
                 let late = self.store.inputs(&run, consumed).is_ok_and(|late| !late.is_empty());
                 if late && let Some(again) = self.claim_run(&run).await {
-                    let reloaded = self.store.load(&run, None).ok();
-                    let found = reloaded.and_then(|loaded| {
-                        self.state_of(&loaded).ok().map(|(state, at)| (loaded.inputs, state, at))
-                    });
-                    if let Some((new_inputs, fresh, at)) = found {
-                        (lease, inputs, state, snapshot_at) = (again, new_inputs, fresh, at);
+                    if let Ok(fresh) = self.read(&run) {
+                        (lease, state, snapshot_at) = (again, fresh.state, fresh.snapshot_at);
+                        inputs = fresh.inputs.unwrap_or_default();
                         continue;
                     }
                     let _ = self.store.release(again).await;

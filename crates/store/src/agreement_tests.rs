@@ -183,7 +183,7 @@ async fn perform(store: &Arc<dyn Store>, step: &Step, known: &mut Knowledge) -> 
             let claim = claim.then(|| Claim { node: node("n1"), until: now.plus(TTL) });
             let decision = decide(&id(run), request, "yes", "ann", known.now);
             let decided = store.decide(Decide { claim, ..decision }).await;
-            if let Ok(crate::Decided::Taken(Some(lease))) = &decided {
+            if let Ok(crate::Decided::Taken { lease: Some(lease), .. }) = &decided {
                 known.learn(std::slice::from_ref(lease));
             }
             format!("{decided:?}")

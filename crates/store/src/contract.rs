@@ -237,8 +237,13 @@ pub struct Decide {
 /// What came of a decision.
 #[derive(Clone, Debug)]
 pub enum Decided {
-    /// It was taken. The lease, if one was wanted and free.
-    Taken(Option<Lease>),
+    /// It was taken.
+    Taken {
+        /// The lease on the run, if one was wanted and free.
+        lease: Option<Lease>,
+        /// The position of the run's last entry at that moment.
+        head: Seq,
+    },
     /// The request was not pending any more; this is how it stands. Nothing changed.
     TooLate(Box<Request>),
 }

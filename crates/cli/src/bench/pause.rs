@@ -95,9 +95,7 @@ pub(crate) async fn answer(
 ) -> anyhow::Result<()> {
     let decide = DecideRequest::new(run.request(request), Decision::respond(message(n)));
     let outcome = engine.take_decision(decide).await?;
-    if let Some(lease) = outcome.lease {
-        engine.drive(lease).await;
-    }
+    engine.go_on(outcome).await;
     Ok(())
 }
 

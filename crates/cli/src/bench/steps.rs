@@ -53,10 +53,7 @@ pub(crate) async fn durable_steps(args: &BenchArgs, records: &mut Records) -> an
                 let before = place.bytes();
                 let watch = Watch::start();
                 let decide = DecideRequest::new(run.request(1), Decision::respond("go"));
-                let outcome = engine.take_decision(decide).await?;
-                if let Some(lease) = outcome.lease {
-                    engine.drive(lease).await;
-                }
+                engine.go_on(engine.take_decision(decide).await?).await;
                 let (ms, cpu_ms) = watch.stop();
                 let said = engine.state(&run)?.messages.len();
                 anyhow::ensure!(said == length + STEPS + 1, "messages are missing");

@@ -74,9 +74,7 @@ pub(crate) async fn long_run(args: &BenchArgs, records: &mut Records) -> anyhow:
             let load_ms = watch.stop().0;
             let watch = Watch::start();
             let decide = DecideRequest::new(run.request(1), Decision::respond("yes"));
-            if let Some(lease) = engine.take_decision(decide).await?.lease {
-                engine.drive(lease).await;
-            }
+            engine.go_on(engine.take_decision(decide).await?).await;
             if sample > 0 {
                 load.push(load_ms);
                 answered.push(watch.stop().0);

@@ -4,7 +4,8 @@ use signoff_core::request::{Request, RequestStatus};
 use signoff_core::{Actor, Decision, Refusal, RequestId, RunId};
 use signoff_store::{Decide, Decided, Lease, StoreError};
 
-use super::Engine;
+use super::{AtHand, Engine};
+use crate::driver::DriveEnd;
 
 /// A decision somebody wants to take.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct DecideOutcome {
     pub changed: bool,
     /// The lease on the run, if it is ours to drive.
     pub lease: Option<Lease>,
+    /// The run as it stood when the lease was taken, if it was read meanwhile.
+    at_hand: Option<Box<AtHand>>,
 }
 
 /// Why a decision was not taken. Nothing has changed.
@@ -103,13 +106,22 @@ impl Engine {
     /// Takes a decision; if the run can then move, this process drives it in the background.
     pub async fn decide(&self, decide: DecideRequest) -> Result<DecideOutcome, DecideError> {
         let run = decide.request.split().map(|(run, _)| run);
-        let outcome = self.take_decision(decide).await?;
+        let mut outcome = self.take_decision(decide).await?;
         match (&outcome.lease, run) {
-            (Some(lease), _) => self.inner.spawn(lease.clone()),
+            (Some(lease), _) => self.inner.spawn_with(lease.clone(), outcome.at_hand.take()),
             (None, Some(run)) if outcome.changed => self.inner.nudge(&run).await,
             _ => {}
         }
         Ok(outcome)
+    }
+
+    /// Drives the run of a decision that was taken, until it rests. `None` if it is not ours to drive.
+    pub async fn go_on(&self, outcome: DecideOutcome) -> Option<DriveEnd> {
+        let lease = outcome.lease?;
+        Some(match outcome.at_hand {
+            Some(at_hand) => self.inner.drive_at_hand(lease, *at_hand).await,
+            None => self.inner.drive(lease).await,
+        })
     }
 
     /// Takes a decision and leaves it to the caller to drive the run.
@@ -128,17 +140,20 @@ impl Engine {
             return stands(request, &decision, &by);
         }
         request.body.check_with(&decision, &self.inner.schemas)?;
-        let taken = store
-            .decide(Decide {
-                request: id,
-                decision: decision.clone(),
-                by: by.clone(),
-                at: now,
-                claim: Some(self.inner.claim()),
-            })
-            .await?;
-        match taken {
-            Decided::Taken(lease) => Ok(DecideOutcome { changed: true, lease }),
+        let taking = store.decide(Decide {
+            request: id,
+            decision: decision.clone(),
+            by: by.clone(),
+            at: now,
+            claim: Some(self.inner.claim()),
+        });
+        // While the disk is busy with the decision, the run is read that will go on with it.
+        let read = self.inner.read_ahead(&request.run);
+        match taking.await? {
+            Decided::Taken { lease, head } => {
+                let at_hand = read.filter(|read| lease.is_some() && read.head() == head);
+                Ok(DecideOutcome { changed: true, lease, at_hand: at_hand.map(Box::new) })
+            }
             Decided::TooLate(request) => stands(*request, &decision, &by),
         }
     }
@@ -151,7 +166,9 @@ fn stands(request: Request, decision: &Decision, by: &Actor) -> Result<DecideOut
         .as_ref()
         .is_some_and(|taken| taken.decision == *decision && taken.by == *by);
     match request.status {
-        RequestStatus::Decided if same => Ok(DecideOutcome { changed: false, lease: None }),
+        RequestStatus::Decided if same => {
+            Ok(DecideOutcome { changed: false, lease: None, at_hand: None })
+        }
         RequestStatus::Expired => Err(DecideError::Expired(Box::new(request))),
         RequestStatus::Cancelled => Err(DecideError::Cancelled(Box::new(request))),
         RequestStatus::Decided | RequestStatus::Pending => {

@@ -1,5 +1,6 @@
 //! The engine: the handle through which everything is done with runs.
 
+mod at_hand;
 mod build;
 mod decide;
 mod fork;
@@ -17,6 +18,7 @@ use signoff_core::{Actor, Message, RunId, RunState, Seq, Span, Workflow};
 use signoff_store::{Lease, LoadedRun, NodeId, Store, StoreError};
 use tokio::sync::{Notify, broadcast};
 
+pub(crate) use at_hand::AtHand;
 pub use build::EngineBuilder;
 pub use decide::{DecideError, DecideOutcome, DecideRequest};
 pub use fork::ForkRun;
@@ -273,14 +275,14 @@ impl EngineInner {
         self.spawn_with(lease, None);
     }
 
-    /// The same for a run whose first entries are at hand.
-    pub(crate) fn spawn_with(self: &Arc<Self>, lease: Lease, begun: Option<RunState>) {
+    /// The same for a run that may be at hand.
+    pub(crate) fn spawn_with(self: &Arc<Self>, lease: Lease, at_hand: Option<Box<AtHand>>) {
         let engine = Arc::clone(self);
         engine.driving.fetch_add(1, Ordering::AcqRel);
         tokio::spawn(async move {
             let _driving = Driving(Arc::clone(&engine));
-            match begun {
-                Some(state) => engine.drive_from(lease, state, 0, Vec::new()).await,
+            match at_hand {
+                Some(at_hand) => engine.drive_at_hand(lease, *at_hand).await,
                 None => engine.drive(lease).await,
             };
         });

@@ -8,7 +8,7 @@ use signoff_core::journal::{self, ErrorInfo, Parent};
 use signoff_core::{Actor, RunId, RunState, RunStatus, plan};
 use signoff_store::{Claim, Lease, NewRun};
 
-use super::{Engine, EngineError, EngineInner, lock, new_id};
+use super::{AtHand, Engine, EngineError, EngineInner, lock, new_id};
 use crate::context::Context;
 use crate::definition::Definition;
 
@@ -57,7 +57,7 @@ impl Engine {
     pub async fn start(&self, start: StartRun) -> Result<Started, EngineError> {
         let begun = self.begin(start).await?;
         if let Some(lease) = begun.lease {
-            self.inner.spawn_with(lease, Some(begun.state));
+            self.inner.spawn_with(lease, Some(Box::new(AtHand::begun(begun.state))));
         }
         Ok(begun.started)
     }
@@ -66,7 +66,7 @@ impl Engine {
     pub async fn run(&self, start: StartRun) -> Result<Started, EngineError> {
         let begun = self.begin(start).await?;
         if let Some(lease) = begun.lease {
-            self.inner.drive_from(lease, begun.state, 0, Vec::new()).await;
+            self.inner.drive_at_hand(lease, AtHand::begun(begun.state)).await;
         }
         Ok(begun.started)
     }
@@ -210,7 +210,7 @@ impl EngineInner {
         let (lease, state) =
             self.create(&run, &definition, started).await.map_err(|error| store(&error))?;
         if let Some(lease) = lease {
-            self.spawn_with(lease, Some(state));
+            self.spawn_with(lease, Some(Box::new(AtHand::begun(state))));
         }
         Ok(())
     }

@@ -144,7 +144,8 @@ impl Disk {
                 let Decide { decision, by, at, .. } = decide;
                 let input = Input::Decided { request: number, decision, by };
                 now(self.store.deliver(&run, input, at))?;
-                Ok(Decided::Taken(None))
+                let head = self.store.load(&run, None)?.record.head;
+                Ok(Decided::Taken { lease: None, head })
             }
             _ => now(self.store.decide(decide)),
         }

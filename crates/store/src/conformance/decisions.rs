@@ -20,7 +20,7 @@ pub async fn a_decision_wakes_the_run(store: Arc<dyn Store>) {
     assert_eq!(before.created_at, at(1002));
     assert_eq!(ready(&store, 10).await, 0);
     let taken = store.decide(decide(&run("a"), 1, "Lisbon", "ann", 20)).await.unwrap();
-    assert!(matches!(taken, Decided::Taken(None)));
+    assert!(matches!(taken, Decided::Taken { lease: None, head: 2 }));
     let after = store.request(&run("a").request(1)).unwrap().unwrap();
     assert_eq!((after.status, after.version), (RequestStatus::Decided, 2));
     let decision = after.decision.unwrap();
@@ -50,7 +50,7 @@ pub async fn many_deciders_have_one_winner(store: Arc<dyn Store>) {
         (0..50).map(|n| store.decide(decide(&run("a"), 1, "yes", &format!("p{n}"), 20))).collect();
     let mut winners = 0;
     for one in all {
-        winners += u32::from(matches!(one.await.unwrap(), Decided::Taken(_)));
+        winners += u32::from(matches!(one.await.unwrap(), Decided::Taken { .. }));
     }
     assert_eq!(winners, 1);
     assert_eq!(store.inputs(&run("a"), 0).unwrap().len(), 1);
@@ -77,13 +77,13 @@ pub async fn a_decision_can_lease_the_run(store: Arc<dyn Store>) {
         .await
         .unwrap();
     let lease = Lease { run: run("a"), node: node("n2"), epoch: 2 };
-    assert!(matches!(taken, Decided::Taken(Some(got)) if got == lease));
+    assert!(matches!(taken, Decided::Taken { lease: Some(got), head: 2 } if got == lease));
     assert_eq!(ready(&store, 6).await, 0);
 
     let held = begin(&store, "b", "n1", vec![asked(2, 1, question("?", None))]).await;
     let taken =
         store.decide(Decide { claim, ..decide(&run("b"), 1, "x", "ann", 5) }).await.unwrap();
-    assert!(matches!(taken, Decided::Taken(None)));
+    assert!(matches!(taken, Decided::Taken { lease: None, head: 2 }));
     store.append(append(&held, 2, vec![output(3)])).await.unwrap();
 }
 
@@ -131,7 +131,7 @@ pub async fn expiry_and_decision_exclude_each_other(store: Arc<dyn Store>) {
     }
     let mut taken = 0;
     for decided in pending {
-        taken += usize::from(matches!(decided.await.unwrap(), Decided::Taken(_)));
+        taken += usize::from(matches!(decided.await.unwrap(), Decided::Taken { .. }));
     }
     let mut expired = 0;
     for fired in firing {

@@ -155,7 +155,9 @@ impl Tables {
         self.add_audit_line(decide.at, decide.by.clone(), decide.request, line);
         let input = Input::Decided { request: number, decision: decide.decision, by: decide.by };
         self.give_input(run, input);
-        Ok(Decided::Taken(decide.claim.and_then(|claim| self.take_lease(run, &claim, decide.at))))
+        let head = self.runs[run].record.head;
+        let lease = decide.claim.and_then(|claim| self.take_lease(run, &claim, decide.at));
+        Ok(Decided::Taken { lease, head })
     }
 
     pub(super) fn claim(

@@ -135,10 +135,39 @@ impl Db {
             .query_row(params![run], |row| row.get(0))
             .optional()?;
         let Some(number) = number else { return Ok(false) };
+        self.insert_input(run, number, body)?;
+        Ok(true)
+    }
+
+    /// The same, and leases the run, on which nobody holds a lease. The lease's epoch.
+    pub(super) fn give_input_and_lease(
+        &self,
+        run: i64,
+        body: &str,
+        claim: &Claim,
+    ) -> rusqlite::Result<Option<u64>> {
+        let given: Option<(i64, i64)> = self
+            .connection
+            .prepare_cached(
+                "UPDATE runs SET next_input = next_input + 1, ready = 1,
+                     lease_node = ?2, lease_until = ?3, epoch = epoch + 1
+                 WHERE no = ?1 AND status NOT IN ('completed', 'failed', 'cancelled')
+                 RETURNING next_input - 1, epoch",
+            )?
+            .query_row(params![run, &*claim.node, claim.until.0], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()?;
+        let Some((number, epoch)) = given else { return Ok(None) };
+        self.insert_input(run, number, body)?;
+        Ok(Some(read(epoch)))
+    }
+
+    fn insert_input(&self, run: i64, number: i64, body: &str) -> rusqlite::Result<()> {
         self.connection
             .prepare_cached("INSERT INTO inputs (run, no, body) VALUES (?1, ?2, ?3)")?
-            .execute(params![run, number, body])?;
-        Ok(true)
+            .execute(params![run, number, body])
+            .map(drop)
     }
 
     /// Leases a run unless somebody holds a live lease on it or it is over. The lease's epoch.

@@ -2,9 +2,8 @@
 
 use rusqlite::{OptionalExtension as _, params};
 use signoff_core::journal::Input;
-use signoff_core::request::RequestStatus;
 use signoff_core::time::Timestamp;
-use signoff_core::{Actor, RequestId};
+use signoff_core::{Actor, RequestId, RequestNo, RunId, Seq};
 
 use super::db::Db;
 use super::error::{json, read, stored};
@@ -18,15 +17,18 @@ impl Command for Decide {
     type Output = Decided;
 
     fn apply(&self, db: &mut Db) -> Result<Decided, Stop> {
-        let Some(found) = by_id(&db.connection, &self.request)? else {
-            return Err(StoreError::UnknownRequest(self.request.clone()).into());
+        let Some(found) = open_question(db, &self.request, self.at)? else {
+            return match by_id(&db.connection, &self.request)? {
+                Some(found) => Ok(Decided::TooLate(Box::new(found.request))),
+                None => Err(StoreError::UnknownRequest(self.request.clone()).into()),
+            };
         };
-        if found.request.status != RequestStatus::Pending {
-            return Ok(Decided::TooLate(Box::new(found.request)));
-        }
-        if found.request.body.expires_at.is_some_and(|at| self.at >= at) {
-            expire(db, &found, self.at)?;
-            let now = by_id(&db.connection, &self.request)?.unwrap_or(found);
+        if found.expires_at.is_some_and(|at| self.at >= at) {
+            let Some(question) = by_id(&db.connection, &self.request)? else {
+                return Err(StoreError::UnknownRequest(self.request.clone()).into());
+            };
+            expire(db, &question, self.at)?;
+            let now = by_id(&db.connection, &self.request)?.unwrap_or(question);
             return Ok(Decided::TooLate(Box::new(now.request)));
         }
         let decision = json(&self.decision)?;
@@ -42,17 +44,60 @@ impl Command for Decide {
                  WHERE no = ?1 AND status = 'pending'",
             )?
             .execute(params![found.no, decision, self.by.as_str(), self.at.0])?;
-        drop_timer(db, found.run, &Due::Request { request: found.number })?;
+        if found.expires_at.is_some() {
+            drop_timer(db, found.run, &Due::Request { request: found.number })?;
+        }
         add_audit_line(db, self.at, self.by.clone(), self.request.clone(), decision)?;
-        db.give_input(found.run, &input)?;
-        let Some(claim) = &self.claim else { return Ok(Decided::Taken(None)) };
-        let epoch = db.take_lease(found.run, claim, self.at)?;
-        Ok(Decided::Taken(epoch.map(|epoch| Lease {
-            run: found.request.run,
-            node: claim.node.clone(),
-            epoch,
-        })))
+        let lease = match &self.claim {
+            Some(claim) if found.free => db
+                .give_input_and_lease(found.run, &input, claim)?
+                .map(|epoch| Lease { run: found.run_id, node: claim.node.clone(), epoch }),
+            _ => {
+                db.give_input(found.run, &input)?;
+                None
+            }
+        };
+        Ok(Decided::Taken { lease, head: found.head })
     }
+}
+
+/// What a decision needs to know of a pending request and its run. The request's text is not read: it
+/// was checked before.
+struct OpenQuestion {
+    no: i64,
+    run: i64,
+    run_id: RunId,
+    number: RequestNo,
+    expires_at: Option<Timestamp>,
+    head: Seq,
+    /// Nobody holds a lease on the run.
+    free: bool,
+}
+
+fn open_question(
+    db: &Db,
+    id: &RequestId,
+    now: Timestamp,
+) -> rusqlite::Result<Option<OpenQuestion>> {
+    let Some((run_id, number)) = id.split() else { return Ok(None) };
+    db.connection
+        .prepare_cached(
+            "SELECT r.no, r.run, r.expires_at, u.head, u.lease_node IS NULL OR u.lease_until <= ?3
+             FROM runs u CROSS JOIN requests r ON r.run = u.no AND r.number = ?2
+             WHERE u.id = ?1 AND r.status = 'pending'",
+        )?
+        .query_row(params![run_id.as_str(), number, now.0], |row| {
+            Ok(OpenQuestion {
+                no: row.get(0)?,
+                run: row.get(1)?,
+                expires_at: row.get::<_, Option<i64>>(2)?.map(Timestamp),
+                head: read(row.get(3)?),
+                free: row.get(4)?,
+                run_id: run_id.clone(),
+                number,
+            })
+        })
+        .optional()
 }
 
 /// Lets a request expire, if it is still pending.

@@ -106,23 +106,29 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
             // As a rule it was decided, or expired, before its run heard of it. A fork brings its
             // answered requests along.
             Change::Decided { number, decision, by, at } => {
-                db.connection
+                let changed = db
+                    .connection
                     .prepare_cached(
                         "UPDATE requests SET status = 'decided', version = version + 1,
                              decision = ?3, decided_by = ?4, decided_at = ?5
                          WHERE run = ?1 AND number = ?2 AND status = 'pending'",
                     )?
                     .execute(params![run, number, decision, by.as_str(), at.0])?;
-                drop_timer(db, run, &Due::Request { request: *number })?;
+                if changed > 0 {
+                    drop_timer(db, run, &Due::Request { request: *number })?;
+                }
             }
             Change::Closed { number, status } => {
-                db.connection
+                let changed = db
+                    .connection
                     .prepare_cached(
                         "UPDATE requests SET status = ?3, version = version + 1
                          WHERE run = ?1 AND number = ?2 AND status = 'pending'",
                     )?
                     .execute(params![run, number, status])?;
-                drop_timer(db, run, &Due::Request { request: *number })?;
+                if changed > 0 {
+                    drop_timer(db, run, &Due::Request { request: *number })?;
+                }
             }
             Change::TimerSet { activation, key, due } => {
                 let timer = Due::Timer { activation: *activation, key: key.clone() };

@@ -97,7 +97,7 @@ async fn two_processes_decide_once() {
             for n in 0..200 {
                 let name = format!("a{n}");
                 let decided = store.decide(decide(&run(&name), 1, by, by, 20)).await.unwrap();
-                if matches!(decided, Decided::Taken(_)) {
+                if matches!(decided, Decided::Taken { .. }) {
                     won.push(n);
                 }
             }
