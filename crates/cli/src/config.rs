@@ -10,7 +10,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 use signoff_mcp::{McpServerConfig, McpSource};
-use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind};
+use signoff_models::{Deps, Fallbacks, Priced, Provider, ProviderConfig, ProviderKind};
 use signoff_runtime::{Clock, SystemClock};
 use signoff_tools::{Builtin, Tool, ToolSource};
 
@@ -128,7 +128,9 @@ impl Config {
         for (alias, model) in &self.models {
             let Model::One(config) = model else { continue };
             let provider = match (config.provider, &config.script) {
-                (ProviderKind::Scripted, Some(script)) => self.script(script, &mut report),
+                (ProviderKind::Scripted, Some(script)) => {
+                    self.script(script, &mut report).map(|model| priced(model, config))
+                }
                 _ => Some(provider(alias, config)?),
             };
             models.extend(provider.map(|provider| (alias.as_str(), provider)));
@@ -165,6 +167,13 @@ fn provider(alias: &str, config: &ProviderConfig) -> Result<Arc<dyn Provider>> {
     };
     let built = signoff_models::build(alias, config, &deps);
     Ok(built.map_err(|error| Failure::usage(error.to_string()))?)
+}
+
+fn priced(model: Arc<dyn Provider>, config: &ProviderConfig) -> Arc<dyn Provider> {
+    match config.prices {
+        Some(price) => Arc::new(Priced::new(model, price)),
+        None => model,
+    }
 }
 
 /// Models in the order in which they are asked.

@@ -27,6 +27,9 @@ use args::{Cli, Command};
 use failure::{Exit, Failure, Result};
 use style::Style;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match perform(cli) {

@@ -12,6 +12,8 @@ mod inbox;
 mod journal;
 #[path = "cli/looks.rs"]
 mod looks;
+#[path = "cli/money.rs"]
+mod money;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/support.rs"]

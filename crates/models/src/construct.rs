@@ -10,6 +10,7 @@ use signoff_net::{Policy, Url};
 use crate::anthropic;
 use crate::config::{ConfigError, Effort, ProviderConfig};
 use crate::http::{Http, LazyClient};
+use crate::prices::Priced;
 use crate::protocol::{Protocol, Settings};
 use crate::provider::Provider;
 use crate::resilient::{Resilient, Retries};
@@ -63,8 +64,16 @@ impl Builder<'_> {
     }
 
     fn build(&self, deps: &Deps<'_>) -> Result<Arc<dyn Provider>, ConfigError> {
-        let config = self.config;
         self.check_ranges()?;
+        let model = self.unpriced(deps)?;
+        Ok(match self.config.prices {
+            Some(price) => Arc::new(Priced::new(model, price)),
+            None => model,
+        })
+    }
+
+    fn unpriced(&self, deps: &Deps<'_>) -> Result<Arc<dyn Provider>, ConfigError> {
+        let config = self.config;
         let Some(protocol) = config.provider.protocol() else {
             let script = config.script.as_deref();
             let script =

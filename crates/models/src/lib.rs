@@ -31,7 +31,7 @@ pub use budget::{Budget, Omitted, trim};
 pub use config::{ConfigError, Effort, ProviderConfig, ProviderKind};
 pub use construct::{Deps, ScriptReader, build};
 pub use fallback::Fallbacks;
-pub use prices::{Cost, Price, Prices};
+pub use prices::{Price, Priced};
 pub use protocol::decode;
 pub use provider::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage};
 pub use resilient::{Resilient, Retries};

@@ -1,12 +1,13 @@
 //! What tokens cost.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::provider::Usage;
+use signoff_core::journal::Cost;
+
+use crate::provider::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage};
 
 /// The price of a model, per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,28 +23,6 @@ pub struct Price {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub cached_input: Option<f64>,
-}
-
-/// An amount of money, in billionths of the price list's currency: small enough that nothing gets lost
-/// in adding up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Cost(pub u64);
-
-impl Cost {
-    /// Both amounts together.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-}
-
-impl fmt::Display for Cost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // To the hundredth of a cent, rounded up: a call that cost something never shows as nothing.
-        let units = self.0.div_ceil(100_000);
-        write!(f, "{}.{:04}", units / 10_000, units % 10_000)
-    }
 }
 
 impl Price {
@@ -68,15 +47,31 @@ impl Price {
     }
 }
 
-/// A price list: prices by model alias.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Prices(pub BTreeMap<String, Price>);
+/// A model whose price is known: what its replies cost is part of them.
+#[derive(Debug)]
+pub struct Priced {
+    model: Arc<dyn Provider>,
+    price: Price,
+}
 
-impl Prices {
-    /// What `usage` of `model` costs, if the list has its price.
-    pub fn cost(&self, model: &str, usage: Usage) -> Option<Cost> {
-        self.0.get(model).map(|price| price.cost(usage))
+impl Priced {
+    /// `model` at this price.
+    pub fn new(model: Arc<dyn Provider>, price: Price) -> Self {
+        Self { model, price }
+    }
+}
+
+impl Provider for Priced {
+    fn complete<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a (dyn Fn(Delta) + Send + Sync),
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(async move {
+            let mut reply = self.model.complete(request, sink).await?;
+            reply.usage.cost = self.price.cost(reply.usage);
+            Ok(reply)
+        })
     }
 }
 
@@ -87,13 +82,11 @@ mod tests {
     #[test]
     fn tokens_have_their_price() {
         let price = Price { input: 2.5, output: 10.0, cached_input: Some(0.25) };
-        let usage = Usage { input: 1_000, output: 200, cached: 400, reasoning: 50 };
+        let usage =
+            Usage { input: 1_000, output: 200, cached: 400, reasoning: 50, ..Usage::default() };
         let cost = price.cost(usage);
         assert_eq!(cost, Cost(600 * 2_500 + 400 * 250 + 200 * 10_000));
         assert_eq!(cost.to_string(), "0.0036");
-        let list = Prices(BTreeMap::from([("a".to_owned(), price)]));
-        assert_eq!(list.cost("a", usage), Some(cost));
-        assert_eq!(list.cost("b", usage), None);
         let odd = Usage { cached: 9_999, ..usage };
         assert_eq!(price.cost(odd), Cost(1_000 * 250 + 200 * 10_000));
         assert!(!Price { input: f64::NAN, ..price }.is_valid());

@@ -29,6 +29,11 @@ pub enum LiveEvent {
         /// The piece.
         text: String,
     },
+    /// What this agent's model was saying was cut off; it begins again.
+    Restart {
+        /// Which agent.
+        agent: Name,
+    },
     /// The run was parked or has ended; nothing more comes until it is woken.
     Quiet,
 }

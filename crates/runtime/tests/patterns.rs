@@ -11,7 +11,7 @@ use signoff_core::message::ToolCall;
 use signoff_core::workflow::{Known, NoFiles};
 use signoff_core::{Actor, Decision, Part, RequestKind, RunId, RunStatus, Span, Workflow};
 use signoff_models::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage};
-use signoff_runtime::EngineBuilder;
+use signoff_runtime::{EngineBuilder, LiveEvent};
 use support::World;
 
 /// A model that does what a function tells it to.
@@ -416,5 +416,47 @@ async fn what_a_budget_leaves_out_is_in_the_journal() {
         let entries = world.store.entries(&run, 0, 1_000).unwrap();
         let journal = String::from_utf8(signoff_core::journal::encode(&entries)).unwrap();
         assert!(journal.contains("left_out"), "{journal}");
+    }
+}
+
+/// Says something, breaks off, and says it again from the beginning.
+#[derive(Debug)]
+struct Stammers;
+
+impl Provider for Stammers {
+    fn complete<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a (dyn Fn(Delta) + Send + Sync),
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        sink(Delta::Text("Hel".to_owned()));
+        sink(Delta::Restart);
+        sink(Delta::Restart);
+        sink(Delta::Text(format!("Hello {}", request.turn)));
+        let parts = text("Hello");
+        Box::pin(async move { Ok(ModelReply { parts, usage: Usage::default() }) })
+    }
+}
+
+#[tokio::test]
+async fn who_watches_is_told_when_a_model_begins_again() {
+    let file = "workflow: hello\npattern: sequential\nsequential: { agents: [a] }\n\
+                agents:\n  a: { instructions: Greet. }\n";
+    let workflow = Workflow::parse(file, &NoFiles, &Known::default()).unwrap().workflow;
+    let worlds = World::all(move |engine: EngineBuilder| {
+        engine.workflow(workflow.clone()).model("default", Arc::new(Stammers))
+    });
+    for world in worlds {
+        let mut live = world.engine.watch();
+        world.run("hello", json!("x")).await;
+        let mut seen = Vec::new();
+        while let Ok(live) = live.try_recv() {
+            match live.event {
+                LiveEvent::Delta { text, .. } => seen.push(text),
+                LiveEvent::Restart { agent } => seen.push(format!("{agent} again")),
+                _ => {}
+            }
+        }
+        assert_eq!(seen, ["Hel", "a again", "Hello 0"]);
     }
 }

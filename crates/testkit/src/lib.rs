@@ -8,7 +8,6 @@
 pub mod answers;
 pub mod chance;
 pub mod ledger;
-pub mod model_server;
 pub mod process;
 pub mod record;
 pub mod workflows;
@@ -17,3 +16,4 @@ pub use chance::Chance;
 pub use ledger::{Done, Ledger};
 pub use process::{Ended, Process};
 pub use record::Record;
+pub use signoff_model_server as model_server;

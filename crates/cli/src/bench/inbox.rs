@@ -1,5 +1,10 @@
 //! W4: many runs parked on one question each; then the inbox is listed and one is answered.
 
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context as _;
 use futures_util::future::join_all;
 use serde_json::json;
 use signoff_core::request::RequestStatus;
@@ -8,10 +13,34 @@ use signoff_store::{RequestFilter, Store};
 
 use super::measure::{Watch, median, message, resident_kib};
 use super::pause::{answer, workflow};
-use super::places::places;
+use super::places::{Place, open, places};
 use super::{BenchArgs, Records};
 
 const AT_ONCE: usize = 256;
+
+/// The resident memory, in KiB, of a process that has just been started on this database, has listed
+/// the inbox and answered one request.
+fn seen_by(place: &Place, database: &str) -> anyhow::Result<f64> {
+    let output = Command::new(std::env::current_exe()?)
+        .args(["bench", super::LOOK, "--database"])
+        .arg(place.folder.join(database))
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// The other process. Where no request waits, it makes one first, so that both do the same.
+pub(crate) async fn look(database: &Path) -> anyhow::Result<()> {
+    let (engine, store) = open(database, |builder| Ok(builder.built(workflow(1))))?;
+    let filter = RequestFilter { status: Some(RequestStatus::Pending), ..RequestFilter::default() };
+    engine.run(StartRun::new("w3", message(0))).await?;
+    let page = store.requests(&filter, None, 50)?;
+    for request in page.items.iter().take(1) {
+        answer(&engine, &request.run, 1, 1).await?;
+    }
+    writeln!(std::io::stdout(), "{}", resident_kib())?;
+    Ok(())
+}
 
 #[allow(clippy::cast_precision_loss)]
 pub(crate) async fn parked(args: &BenchArgs, records: &mut Records) -> anyhow::Result<()> {
@@ -38,6 +67,7 @@ pub(crate) async fn parked(args: &BenchArgs, records: &mut Records) -> anyhow::R
         store.checkpoint()?;
         let bytes = place.bytes();
         drop((engine, store));
+        let (with_none, with_all) = (seen_by(&place, "empty.db")?, seen_by(&place, "w4.db")?);
 
         // As a process that has just started would.
         let (engine, store) = place.engine_on("w4.db", |builder| builder.built(workflow(1)))?;
@@ -79,6 +109,8 @@ pub(crate) async fn parked(args: &BenchArgs, records: &mut Records) -> anyhow::R
             "rss_before_mb": before / 1024.0,
             "rss_after_mb": after / 1024.0,
             "rss_kb_per_parked": (after - before) / total as f64,
+            "fresh_rss_mb_with_none_parked": with_none / 1024.0,
+            "fresh_rss_mb_with_all_parked": with_all / 1024.0,
             "disk_bytes_per_parked": bytes as f64 / all,
             "first_page_ms": median(&first_page),
             "list_s": list_ms / 1e3,

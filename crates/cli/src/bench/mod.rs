@@ -2,6 +2,7 @@
 //!
 //! Compare as ratios taken in one run on one machine; `cpu_…` figures are the robust ones.
 
+mod agents;
 mod inbox;
 mod measure;
 mod memory;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 /// What to measure and where to write it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// One of w1, w2, w3, w4, w6, storage, load; all of them, if not given
+    /// One of w1, w2, w3, w4, w5, w6, agents, storage, load; all of them, if not given
     pub(crate) name: Option<String>,
     /// Samples of each case, after one that is thrown away
     #[arg(long, default_value_t = 7)]
@@ -29,9 +30,15 @@ pub(crate) struct BenchArgs {
     /// Write the records to this file as well
     #[arg(long)]
     pub(crate) out: Option<std::path::PathBuf>,
+    /// The database that a process started by w4 looks at
+    #[arg(long, hide = true)]
+    pub(crate) database: Option<std::path::PathBuf>,
 }
 
-const NAMES: &[&str] = &["w1", "w2", "w3", "w4", "w6", "storage", "load"];
+const NAMES: &[&str] = &["w1", "w2", "w3", "w4", "w5", "w6", "agents", "storage", "load"];
+/// What the benchmarks start in other processes.
+const MODEL_SERVER: &str = "model-server";
+const LOOK: &str = "look";
 
 /// Where the records go.
 pub(crate) struct Records {
@@ -61,6 +68,11 @@ impl Records {
 
 /// Runs the benchmarks.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
+    match (args.name.as_deref(), &args.database) {
+        (Some(MODEL_SERVER), _) => return on_two_cores(agents::serve()),
+        (Some(LOOK), Some(database)) => return on_two_cores(inbox::look(database)),
+        _ => {}
+    }
     if let Some(name) = &args.name
         && !NAMES.contains(&name.as_str())
     {
@@ -92,6 +104,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         if wanted("w4") {
             inbox::parked(args, &mut records).await?;
         }
+        if wanted("w5") {
+            agents::alone(args, &mut records).await?;
+        }
         if wanted("w6") {
             memory::fan(args, &mut records).await?;
         }
@@ -101,6 +116,17 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         if wanted("load") {
             storage::long_run(args, &mut records).await?;
         }
-        Ok(())
-    })
+        anyhow::Ok(())
+    })?;
+    if wanted("agents") {
+        on_two_cores(agents::at_once(&mut records))?;
+    }
+    Ok(())
+}
+
+/// As the product runs: work of many runs is spread over threads.
+fn on_two_cores(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(work)
 }

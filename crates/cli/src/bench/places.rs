@@ -44,14 +44,16 @@ impl Place {
         database: &str,
         build: impl FnOnce(EngineBuilder) -> EngineBuilder,
     ) -> anyhow::Result<(Engine, Arc<SqliteStore>)> {
-        let node: signoff_store::NodeId = new_id().into();
-        let options = SqliteOptions::new(self.folder.join(database), Arc::clone(&node));
-        let sqlite = Arc::new(SqliteStore::open(options)?);
-        let store: Arc<dyn Store> = Arc::clone(&sqlite) as Arc<dyn Store>;
-        let engine = build(Engine::builder(store).node(node))
-            .build()
-            .map_err(|error| anyhow::anyhow!("{error}"))?;
-        Ok((engine, sqlite))
+        self.engine_and(database, |builder| Ok(build(builder)))
+    }
+
+    /// The same where building can fail.
+    pub(crate) fn engine_and(
+        &self,
+        database: &str,
+        build: impl FnOnce(EngineBuilder) -> anyhow::Result<EngineBuilder>,
+    ) -> anyhow::Result<(Engine, Arc<SqliteStore>)> {
+        open(&self.folder.join(database), build)
     }
 
     /// Bytes of the databases here.
@@ -65,4 +67,19 @@ impl Place {
             .map(|meta| meta.len())
             .sum()
     }
+}
+
+/// An engine on a database, and the database.
+pub(crate) fn open(
+    database: &Path,
+    build: impl FnOnce(EngineBuilder) -> anyhow::Result<EngineBuilder>,
+) -> anyhow::Result<(Engine, Arc<SqliteStore>)> {
+    let node: signoff_store::NodeId = new_id().into();
+    let options = SqliteOptions::new(database, Arc::clone(&node));
+    let sqlite = Arc::new(SqliteStore::open(options)?);
+    let store: Arc<dyn Store> = Arc::clone(&sqlite) as Arc<dyn Store>;
+    let engine = build(Engine::builder(store).node(node))?
+        .build()
+        .map_err(|error| anyhow::anyhow!("{error}"))?;
+    Ok((engine, sqlite))
 }

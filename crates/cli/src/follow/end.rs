@@ -73,6 +73,7 @@ impl Follow {
 /// Tells how a run ended.
 pub(crate) fn ended(engine: &Engine, record: &RunRecord, json: bool) -> Result<Exit> {
     let output = engine.state(&record.id)?.output();
+    let usage = engine.usage(&record.id)?;
     if json {
         let mut event = json!({ "type": "run.ended", "run": record.id, "status": record.status });
         if let (RunStatus::Completed, Some(output)) = (record.status, &output) {
@@ -80,6 +81,9 @@ pub(crate) fn ended(engine: &Engine, record: &RunRecord, json: bool) -> Result<E
         }
         if let Some(error) = &record.error {
             event["error"] = json!(error);
+        }
+        if !usage.is_nothing() {
+            event["usage"] = json!(usage);
         }
         out::json_line(&event)?;
     }
@@ -92,6 +96,9 @@ pub(crate) fn ended(engine: &Engine, record: &RunRecord, json: bool) -> Result<E
     };
     if !json {
         tell(exit, record, &output.unwrap_or_default())?;
+        if !usage.cost.is_nothing() {
+            out::note(&format!("{usage}"));
+        }
     }
     Ok(exit)
 }

@@ -117,6 +117,11 @@ impl Follow {
                                 self.screen.delta(&agent, &text);
                             }
                         }
+                        Ok(Live { root, event: LiveEvent::Restart { .. }, .. }) => {
+                            if root == self.run {
+                                self.screen.restart();
+                            }
+                        }
                         Ok(_) | Err(RecvError::Lagged(_)) => break,
                         Err(RecvError::Closed) => return Err(anyhow::anyhow!("the engine is gone")),
                     },

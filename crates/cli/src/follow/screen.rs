@@ -154,6 +154,12 @@ impl Screen {
         self.draw();
     }
 
+    /// What was being said is said anew.
+    pub(super) fn restart(&mut self) {
+        self.saying.clear();
+        self.draw();
+    }
+
     /// An answer was typed here.
     pub(super) fn own_answer(&mut self) {
         self.own_answers += 1;

@@ -133,7 +133,11 @@ impl JournalReader {
                     self.calls.insert((activation, effect), Arc::clone(&call.name));
                 }
             }
-            return what("model", who, parts(&reply.parts));
+            let mut found = what("model", who, parts(&reply.parts));
+            if !reply.usage.is_nothing() {
+                found.text = format!("{} ({})", found.text, reply.usage);
+            }
+            return found;
         }
         match (kind, self.calls.get(&(activation, key.clone()))) {
             (EffectKind::Tool, Some(tool)) => {

@@ -37,7 +37,10 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in entries {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let for_tests = name.ends_with("tests") || path.starts_with(root().join("crates/testkit"));
+        let for_tests = name.ends_with("tests")
+            || ["testkit", "model-server"]
+                .iter()
+                .any(|name| path.starts_with(root().join("crates").join(name)));
         if for_tests || ["bench", "conformance"].contains(&name.as_str()) {
             continue;
         }

@@ -4,6 +4,7 @@
 //! came to be, and everything later refers to it.
 
 mod codec;
+mod usage;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use codec::{DecodeError, MAX_BODY_BYTES, decode, encode, to_json};
+pub use usage::{Cost, Usage};
 
 use crate::decision::{Actor, Decision};
 use crate::id::{ActivationId, ConversationId, Key, Name, RequestNo, RunId, Seq};
@@ -316,26 +318,6 @@ pub struct Reply {
     /// What it cost.
     #[serde(default)]
     pub usage: Usage,
-}
-
-/// Tokens in and out of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Tokens read.
-    pub input: u64,
-    /// Tokens written.
-    pub output: u64,
-    /// Of the tokens read, those the provider had kept from an earlier call.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub cached: u64,
-    /// Of the tokens written, those that were thought and not said.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub reasoning: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// An error as data: a stable code, a sentence, and what to do about it.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Activation, Answer, Call, Child, EffectState, RequestState, RunEnd, RunState};
 use crate::id::{ActivationId, Key, Name, RequestNo, Seq};
 use crate::journal::{
-    Caller, Completed, Delivered, EffectKind, Entry, ErrorInfo, Event, Outcome, Payload,
+    Caller, Completed, Delivered, EffectKind, Entry, ErrorInfo, Event, Outcome, Payload, Usage,
 };
 use crate::message::{Message, Part, ToolResult};
 
@@ -89,6 +89,7 @@ impl RunState {
             edge_uses: BTreeMap::new(),
             joins: BTreeMap::new(),
             model_calls: BTreeMap::new(),
+            usage: Usage::default(),
             outputs: Vec::new(),
             paused: false,
             end: None,
@@ -299,6 +300,9 @@ impl RunState {
         if kind == EffectKind::Model {
             let executor = activation.executor.clone();
             *self.model_calls.entry(executor).or_default() += 1;
+        }
+        if let Outcome::Reply(reply) = outcome {
+            self.usage = self.usage.plus(reply.usage);
         }
         Ok(())
     }

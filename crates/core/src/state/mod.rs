@@ -20,7 +20,7 @@ pub use status::RunStatus;
 
 use crate::decision::Actor;
 use crate::id::{ActivationId, Name, RequestNo, Seq};
-use crate::journal::{Entry, ErrorInfo, Payload, Started};
+use crate::journal::{Entry, ErrorInfo, Payload, Started, Usage};
 use crate::message::Message;
 use crate::time::Timestamp;
 
@@ -58,6 +58,9 @@ pub struct RunState {
     pub joins: BTreeMap<u32, BTreeMap<Name, VecDeque<Arc<Value>>>>,
     /// How many model calls each agent's executor has made.
     pub model_calls: BTreeMap<Name, u32>,
+    /// What its model calls took.
+    #[serde(default)]
+    pub usage: Usage,
     /// What the run has given so far.
     pub outputs: Vec<Arc<Value>>,
     /// Whether a person paused it.

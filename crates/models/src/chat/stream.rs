@@ -110,6 +110,7 @@ impl Chunks {
                 output: number(&usage["completion_tokens"]),
                 cached: number(&usage["prompt_tokens_details"]["cached_tokens"]),
                 reasoning: number(&usage["completion_tokens_details"]["reasoning_tokens"]),
+                ..Usage::default()
             };
         }
     }

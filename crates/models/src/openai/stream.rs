@@ -87,6 +87,7 @@ impl Responses {
                 output: number(&usage["output_tokens"]),
                 cached: number(&usage["input_tokens_details"]["cached_tokens"]),
                 reasoning: number(&usage["output_tokens_details"]["reasoning_tokens"]),
+                ..Usage::default()
             };
         }
     }

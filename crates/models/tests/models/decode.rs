@@ -178,7 +178,7 @@ fn thoughts_and_arguments_stream_past() {
     let (reply, deltas) = read(ProviderKind::Anthropic, &[&stream(&events)]);
     let reply = reply.unwrap();
     assert_eq!(reply.parts, [call("t1", "maps.find", json!({ "a": 1 }))]);
-    assert_eq!(reply.usage, Usage { input: 17, output: 7, cached: 5, reasoning: 0 });
+    assert_eq!(reply.usage, Usage { input: 17, output: 7, cached: 5, ..Usage::default() });
     let piece = |text: &str| Delta::ToolArguments {
         id: "t1".to_owned(),
         name: "maps.find".into(),
@@ -195,7 +195,7 @@ fn thoughts_and_arguments_stream_past() {
             "output_tokens_details": { "reasoning_tokens": 2 } } } }),
     ];
     let (reply, deltas) = read(ProviderKind::OpenAi, &[&stream(&events)]);
-    let expected = Usage { input: 3, output: 4, cached: 1, reasoning: 2 };
+    let expected = Usage { input: 3, output: 4, cached: 1, reasoning: 2, ..Usage::default() };
     assert_eq!(reply.unwrap(), ModelReply { parts: vec![text("Hi")], usage: expected });
     assert_eq!(deltas, [Delta::Reasoning("hm".to_owned()), Delta::Text("Hi".to_owned())]);
 }

@@ -10,6 +10,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -132,18 +133,27 @@ impl Context {
 
     async fn ask_model(&self, provider: &Arc<dyn Provider>, request: &ModelRequest) -> Outcome {
         let live = &self.cell.engine.live;
-        let sink = |delta: Delta| {
-            let Delta::Text(text) = delta else { return };
-            if live.watched() {
-                let event = LiveEvent::Delta { agent: request.agent.clone(), text };
-                live.send(&self.cell.id, &self.cell.root, event);
+        let said = AtomicBool::new(false);
+        let send = |event| live.send(&self.cell.id, &self.cell.root, event);
+        let restart = || {
+            if said.swap(false, Ordering::Relaxed) {
+                send(LiveEvent::Restart { agent: request.agent.clone() });
             }
+        };
+        let sink = |delta: Delta| match delta {
+            Delta::Text(text) if live.watched() => {
+                said.store(true, Ordering::Relaxed);
+                send(LiveEvent::Delta { agent: request.agent.clone(), text });
+            }
+            Delta::Restart => restart(),
+            _ => {}
         };
         let mut attempt = 1;
         loop {
             match provider.complete(request, &sink).await {
                 Ok(reply) => return Outcome::Reply(Arc::new(reply)),
                 Err(error) if error.retryable && attempt < MODEL_ATTEMPTS => {
+                    restart();
                     tokio::time::sleep(Duration::from_millis(100 << attempt)).await;
                     attempt += 1;
                 }

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use signoff_core::id::Name;
-use signoff_core::journal::{Entry, ErrorInfo, Input};
+use signoff_core::journal::{Entry, ErrorInfo, Input, Usage};
 use signoff_core::schema::Compiled;
 use signoff_core::{Actor, Message, RunId, RunState, Seq, Span, Workflow};
-use signoff_store::{Lease, LoadedRun, NodeId, Store, StoreError};
+use signoff_store::{Lease, LoadedRun, NodeId, RunFilter, Store, StoreError};
 use tokio::sync::{Notify, broadcast};
 
 pub(crate) use at_hand::AtHand;
@@ -159,6 +159,23 @@ impl Engine {
     pub fn state(&self, run: &RunId) -> Result<RunState, EngineError> {
         let loaded = self.inner.store.load(run, None)?;
         Ok(self.inner.state_of(&loaded)?.0)
+    }
+
+    /// What the model calls of a run and of all its parts took.
+    pub fn usage(&self, run: &RunId) -> Result<Usage, EngineError> {
+        let mut usage = self.state(run)?.usage;
+        let filter = RunFilter { root: Some(run.clone()), ..RunFilter::default() };
+        let mut cursor = None;
+        loop {
+            let page = self.inner.store.runs(&filter, cursor.as_deref(), 100)?;
+            for part in page.items.iter().filter(|part| part.id != *run) {
+                usage = usage.plus(self.state(&part.id)?.usage);
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(usage);
+            }
+        }
     }
 
     /// Drives a run under a lease until it rests.

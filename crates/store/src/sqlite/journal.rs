@@ -57,7 +57,21 @@ pub(super) fn inputs_of(
     id: &RunId,
     after: u64,
 ) -> Result<Vec<(u64, Input)>, StoreError> {
-    inputs(connection, number(connection, id)?, after)
+    let mut statement = connection.prepare_cached(
+        "SELECT i.no, i.body FROM runs u LEFT JOIN inputs i ON i.run = u.no AND i.no > ?2
+         WHERE u.id = ?1 ORDER BY i.no",
+    )?;
+    let mut rows = statement.query(params![id.as_str(), stored(after)])?;
+    let mut known = false;
+    let mut inputs = Vec::new();
+    while let Some(row) = rows.next()? {
+        known = true;
+        if let Some(no) = row.get::<_, Option<i64>>(0)? {
+            let text = row.get_ref(1)?.as_str().unwrap_or_default();
+            inputs.push((read(no), parse("an input", text)?));
+        }
+    }
+    if known { Ok(inputs) } else { Err(StoreError::UnknownRun(id.clone())) }
 }
 
 fn number(connection: &Connection, id: &RunId) -> Result<i64, StoreError> {

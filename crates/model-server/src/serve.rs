@@ -64,14 +64,11 @@ async fn handle(
 ) -> Result<Response<Body>, Infallible> {
     let mut exchange = Exchange::begin(&shared);
     let body: Value = serde_json::from_slice(&body).unwrap();
-    let text = |value: &axum::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
-    let recorded = Recorded {
-        path: uri.path().to_owned(),
-        headers: headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
-        body: body.clone(),
-    };
-    let echo = format!("{:?}", recorded.headers);
-    shared.requests.lock().unwrap().push(recorded);
+    if shared.records {
+        let recorded =
+            Recorded { path: uri.path().to_owned(), headers: texts(&headers), body: body.clone() };
+        shared.requests.lock().unwrap().push(recorded);
+    }
     let fault = shared.faults.lock().unwrap().pop_front().unwrap_or(Fault::None);
     match &fault {
         Fault::SlowHead(wait) => tokio::time::sleep(*wait).await,
@@ -87,7 +84,8 @@ async fn handle(
         }
         Fault::Echo => {
             exchange.done = true;
-            let body = encode::error(wire, 401, &format!("I do not know {echo}")).to_string();
+            let body = encode::error(wire, 401, &format!("I do not know {:?}", texts(&headers)))
+                .to_string();
             return Ok(failure(401, None, body));
         }
         _ => {}
@@ -121,6 +119,11 @@ async fn handle(
     let pieces = pieces.into_inner().unwrap();
     let events = encode::events(wire, &reply, &pieces);
     Ok(streamed(wire, &events, &fault, exchange))
+}
+
+fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &axum::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
+    headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
 }
 
 fn failure(status: u16, retry_after: Option<&str>, body: String) -> Response<Body> {

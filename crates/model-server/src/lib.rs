@@ -5,6 +5,10 @@
 //! [`Scripted`](signoff_models::Scripted) model, so that a workflow can be run over each protocol and
 //! must come to the same end. What it reads is what a model could read: the agent's name from the system
 //! prompt, others' words by their marks. The turn is the number of replies the conversation shows.
+//!
+//! For tests and benchmarks; what goes wrong here fails one, so it panics.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc)]
 
 mod encode;
 mod fault;
@@ -47,6 +51,8 @@ struct Shared {
     brain: Arc<dyn Provider>,
     faults: Mutex<VecDeque<Fault>>,
     requests: Mutex<Vec<Recorded>>,
+    /// Whether requests are kept.
+    records: bool,
     /// Exchanges that are going on, and the most there have been at once.
     open: AtomicUsize,
     most: AtomicUsize,
@@ -65,8 +71,18 @@ pub struct ModelServer {
 impl ModelServer {
     /// Starts a server whose replies are `brain`'s.
     pub async fn start(brain: Arc<dyn Provider>) -> Self {
+        Self::start_and(brain, true).await
+    }
+
+    /// The same without keeping what it was asked, for many calls.
+    pub async fn start_forgetful(brain: Arc<dyn Provider>) -> Self {
+        Self::start_and(brain, false).await
+    }
+
+    async fn start_and(brain: Arc<dyn Provider>, records: bool) -> Self {
         let shared = Arc::new(Shared {
             brain,
+            records,
             faults: Mutex::default(),
             requests: Mutex::default(),
             open: AtomicUsize::new(0),
