@@ -10,7 +10,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 use signoff_mcp::{McpServerConfig, McpSource};
-use signoff_models::{Deps, Fallbacks, Priced, Provider, ProviderConfig, ProviderKind};
+use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind, ScriptReader};
 use signoff_runtime::{Clock, SystemClock};
 use signoff_tools::{Builtin, Tool, ToolSource};
 
@@ -129,11 +129,12 @@ impl Config {
             let Model::One(config) = model else { continue };
             let provider = match (config.provider, &config.script) {
                 (ProviderKind::Scripted, Some(script)) => {
-                    self.script(script, &mut report).map(|model| priced(model, config))
+                    let Some(model) = self.script(script, &mut report) else { continue };
+                    provider(alias, config, &move |_| Ok(Arc::clone(&model)))?
                 }
-                _ => Some(provider(alias, config)?),
+                _ => provider(alias, config, &|_| Err("it is read elsewhere".to_owned()))?,
             };
-            models.extend(provider.map(|provider| (alias.as_str(), provider)));
+            models.insert(alias.as_str(), provider);
         }
         if !report.is_empty() {
             return Err(report.into_failure().into());
@@ -157,23 +158,20 @@ impl Config {
     }
 }
 
-/// A model behind a network.
-fn provider(alias: &str, config: &ProviderConfig) -> Result<Arc<dyn Provider>> {
+/// A model as it is configured.
+fn provider(
+    alias: &str,
+    config: &ProviderConfig,
+    script: &ScriptReader,
+) -> Result<Arc<dyn Provider>> {
     let deps = Deps {
         env: &|name| std::env::var(name).ok(),
         now: Arc::new(|| SystemClock.now()),
         chance: Arc::new(chance),
-        script: &|_| Err("it is read elsewhere".to_owned()),
+        script,
     };
     let built = signoff_models::build(alias, config, &deps);
     Ok(built.map_err(|error| Failure::usage(error.to_string()))?)
-}
-
-fn priced(model: Arc<dyn Provider>, config: &ProviderConfig) -> Arc<dyn Provider> {
-    match config.prices {
-        Some(price) => Arc::new(Priced::new(model, price)),
-        None => model,
-    }
 }
 
 /// Models in the order in which they are asked.

@@ -179,7 +179,7 @@ pub(crate) async fn at_once(records: &mut Records) -> anyhow::Result<()> {
         "rss_before_mb": before / 1024.0,
         "rss_kb_per_active_run": (peak.stop().await? - before) / AT_ONCE as f64,
     });
-    records.emit("agents", &format!("{} runs at once", AT_ONCE), data)
+    records.emit("agents", &format!("{AT_ONCE} runs at once"), data)
 }
 
 async fn together(engine: &Engine, count: usize) -> anyhow::Result<()> {

@@ -106,7 +106,7 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
             // As a rule it was decided, or expired, before its run heard of it. A fork brings its
             // answered requests along.
             Change::Decided { number, decision, by, at } => {
-                let changed = db
+                let closed = db
                     .connection
                     .prepare_cached(
                         "UPDATE requests SET status = 'decided', version = version + 1,
@@ -114,19 +114,19 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
                          WHERE run = ?1 AND number = ?2 AND status = 'pending'",
                     )?
                     .execute(params![run, number, decision, by.as_str(), at.0])?;
-                if changed > 0 {
+                if closed > 0 {
                     drop_timer(db, run, &Due::Request { request: *number })?;
                 }
             }
             Change::Closed { number, status } => {
-                let changed = db
+                let closed = db
                     .connection
                     .prepare_cached(
                         "UPDATE requests SET status = ?3, version = version + 1
                          WHERE run = ?1 AND number = ?2 AND status = 'pending'",
                     )?
                     .execute(params![run, number, status])?;
-                if changed > 0 {
+                if closed > 0 {
                     drop_timer(db, run, &Due::Request { request: *number })?;
                 }
             }
