@@ -98,3 +98,57 @@ async fn a_run_parks_on_a_question_and_another_engine_finishes_it() {
     let said = output(&second, &run);
     assert!(said.as_str().unwrap().contains("Ada Lovelace"), "{said}");
 }
+
+const SLOW: &str = r#"
+workflow: slow
+input: { type: string }
+agents:
+  clerk:
+    instructions: Let it run.
+    tools: ["mcp:all/trigger-long-running-operation"]
+pattern: sequential
+sequential: { agents: [clerk] }
+"#;
+
+const SLOW_SCRIPT: &str = r#"
+- agent: clerk
+  turn: 1
+  call: [{ tool: all_trigger-long-running-operation, arguments: { duration: 60, steps: 60 } }]
+- agent: clerk
+  text: "{{ results['all_trigger-long-running-operation'] }}"
+"#;
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_killed_in_mid_call_is_told_to_the_agent_and_the_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(folder.path(), everything_source(), SLOW, SLOW_SCRIPT);
+    let run = engine.start(StartRun::new("slow", json!("go"))).await.unwrap().run;
+    let called = |entries: &[signoff_core::journal::Entry]| {
+        let is_intent = |event: &_| matches!(event, signoff_core::Event::Intent { .. });
+        entries.iter().any(|entry| is_intent(&entry.event))
+    };
+    let mut tries = 0;
+    while !called(&engine.store().entries(&run, 0, 100).unwrap()) {
+        tries += 1;
+        assert!(tries < 600, "the tool was not called");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    for pid in children() {
+        std::process::Command::new("kill").args(["-9", &pid]).status().unwrap();
+    }
+    engine.idle().await;
+    let said = output(&engine, &run);
+    assert!(said.to_string().contains("may have happened"), "{said}");
+}
+
+/// The processes this one has started.
+#[cfg(target_os = "linux")]
+fn children() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("children")).ok())
+        .flat_map(|pids| pids.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}

@@ -12,7 +12,7 @@ use signoff_store::{MemoryStore, RequestFilter, Store};
 use signoff_testkit::model_server::{Fault, ModelServer};
 use signoff_tools::Calendar;
 
-use super::support::{ALL, provider};
+use super::support::{ALL, provider, provider_with};
 
 fn example(file: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workflows/event_planner/");
@@ -149,5 +149,32 @@ async fn faults_on_the_way_leave_no_trace_in_the_journal() {
         ]);
         let journal = World::new(provider(&server.config(kind))).plan(VAGUE).await;
         assert_eq!(journal, expected, "{kind:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_key_is_in_a_journal_or_a_request() {
+    const CANARY: &str = "sk-canary-0123456789";
+    for kind in ALL {
+        let server = ModelServer::start(scripted()).await;
+        let mut config = server.config(kind);
+        config.api_key_env = Some("THE_KEY".to_owned());
+        config.max_retries = Some(0);
+        let env = |name: &str| (name == "THE_KEY").then(|| CANARY.to_owned());
+        let world = World::new(provider_with(&config, &env));
+        // The server throws the key back: a person is asked what to do about it.
+        server.faults([Fault::Echo]);
+        let run = world.engine.run(StartRun::new("event_planner", json!(VAGUE))).await.unwrap().run;
+        let request = world.pending(&run).remove(0);
+        assert_eq!(request.body.kind, RequestKind::StepError);
+        let sent = &server.requests()[0];
+        assert!(sent.headers.iter().any(|(_, value)| value.contains(CANARY)), "it was sent");
+        let entries = world.store.entries(&run, 0, 10_000).unwrap();
+        let kept = format!("{entries:?} {request:?} {:?}", world.engine.state(&run).unwrap());
+        assert!(!kept.contains(CANARY), "{kept}");
+        let retry = Decision::Retry { feedback: None };
+        world.engine.decide(DecideRequest::new(request.id, retry)).await.unwrap();
+        world.engine.idle().await;
+        assert_eq!(world.pending(&run)[0].body.kind, RequestKind::Selection, "it went on");
     }
 }
