@@ -12,12 +12,16 @@ use futures_util::task::AtomicWaker;
 use signoff_core::journal::{Entry, ErrorInfo, Event, Input};
 use signoff_core::{ActivationId, RunId, RunState, Seq, Timestamp, plan};
 
+use signoff_store::Lease;
+
 use crate::definition::Definition;
 use crate::engine::EngineInner;
 
 /// A run that somebody drives.
 pub(crate) struct RunCell {
     pub(crate) id: RunId,
+    /// The right to write it.
+    pub(crate) lease: Lease,
     pub(crate) root: RunId,
     pub(crate) engine: Arc<EngineInner>,
     pub(crate) definition: Arc<Definition>,
@@ -162,16 +166,18 @@ impl Inner {
 
 impl RunCell {
     pub(crate) fn new(
-        id: RunId,
+        lease: Lease,
         engine: Arc<EngineInner>,
         definition: Arc<Definition>,
         state: RunState,
     ) -> Self {
+        let id = lease.run.clone();
         let root = state.started.parent.as_ref().map_or_else(|| id.clone(), |p| p.root.clone());
         let ready = state.open.keys().copied().collect();
         let seq = state.seq;
         Self {
             id,
+            lease,
             root,
             engine,
             definition,

@@ -36,7 +36,6 @@ pub enum DriveEnd {
 
 pub(crate) struct Driver {
     cell: Arc<RunCell>,
-    lease: Lease,
     running: FuturesUnordered<ActivationFuture>,
     commits: VecDeque<(Seq, BoxFuture<'static, Result<(), StoreError>>)>,
     snapshot_at: Seq,
@@ -77,12 +76,11 @@ impl EngineInner {
                 Err(error) => return DriveEnd::Unable(error),
             };
             let run = lease.run.clone();
-            let cell = Arc::new(RunCell::new(run.clone(), Arc::clone(self), definition, state));
+            let cell = Arc::new(RunCell::new(lease, Arc::clone(self), definition, state));
             cell.take_inputs(&inputs);
             self.active(&cell);
             let mut driver = Driver {
                 cell: Arc::clone(&cell),
-                lease,
                 running: FuturesUnordered::new(),
                 commits: VecDeque::new(),
                 snapshot_at,
@@ -277,7 +275,7 @@ impl Driver {
     async fn renew(&mut self) {
         let engine = Arc::clone(&self.cell.engine);
         let until = engine.clock.now().plus(engine.lease_ttl);
-        match engine.store.renew(vec![self.lease.clone()], until).await {
+        match engine.store.renew(vec![self.cell.lease.clone()], until).await {
             Ok(kept) if kept.is_empty() => {
                 self.lose(&StoreError::Fenced { run: self.cell.id.clone() });
             }
@@ -324,7 +322,7 @@ impl Driver {
         let watched = cell.engine.live.watched();
         let shown = (watched && !entries.is_empty()).then(|| entries.clone().into());
         let append = Append {
-            lease: self.lease.clone(),
+            lease: cell.lease.clone(),
             expected: inner.submitted,
             entries,
             consumed: inner.consumed,

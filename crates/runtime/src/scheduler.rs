@@ -21,6 +21,7 @@ impl Engine {
         let engine = &self.inner;
         let now = engine.clock.now();
         while engine.store.fire_due(now, BATCH).await? == BATCH {}
+        engine.keep_own(now).await?;
         let leases =
             engine.store.claim(scope.clone(), &engine.node, now, engine.lease_ttl, BATCH).await?;
         let found = leases.len();

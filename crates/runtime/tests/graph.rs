@@ -11,8 +11,10 @@ use signoff_core::request::RequestBody;
 use signoff_core::state::Answer;
 use signoff_core::{Actor, Decision, RunStatus, Span};
 use signoff_runtime::{
-    Context, DecideError, DecideRequest, Effect, EngineBuilder, ForkRun, StartRun, WorkflowBuilder,
+    Context, DecideError, DecideRequest, Effect, EngineBuilder, EngineError, ForkRun, StartRun,
+    WorkflowBuilder,
 };
+use signoff_store::Scope;
 use support::{World, error};
 
 fn chain() -> WorkflowBuilder {
@@ -553,5 +555,64 @@ async fn a_run_finishes_on_the_definition_it_began_with() {
             later.idle().await;
             assert_eq!(later.state(&run).unwrap().output(), Some(json!(output)));
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_begins_once_however_many_try() {
+    for world in World::all(|engine| {
+        let wait = |ctx: Context, _: Arc<Value>| async move {
+            ctx.ask("q", RequestBody::input("Well?")).await?;
+            Ok(Value::Null)
+        };
+        engine.built(WorkflowBuilder::new("wait").function("w", wait))
+    }) {
+        for round in 0..20 {
+            let tries = (0..8).map(|_| {
+                let start = StartRun {
+                    conversation: Some(format!("conv_{round}").as_str().into()),
+                    ..StartRun::new("wait", json!(0))
+                };
+                let engine = world.engine.clone();
+                tokio::spawn(async move { engine.start(start).await })
+            });
+            let tries: Vec<_> = tries.collect();
+            let mut begun = Vec::new();
+            let mut refused = Vec::new();
+            for one in tries {
+                match one.await.unwrap() {
+                    Ok(started) => begun.push(started.run),
+                    Err(EngineError::ConversationBusy { run }) => refused.push(run),
+                    Err(other) => panic!("{other}"),
+                }
+            }
+            assert_eq!((begun.len(), refused.len()), (1, 7));
+            assert!(refused.iter().all(|run| *run == begun[0]));
+        }
+        world.engine.idle().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_that_slept_keeps_its_own_work() {
+    for world in World::all(|engine| {
+        let slow = |ctx: Context, _: Arc<Value>| async move {
+            let effect = Effect::once(json!({ "does": "something long" }));
+            let done = ctx.effect("e", effect, |_| async {
+                tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+                Ok(json!("done"))
+            });
+            done.await.map(|value| Value::clone(&value))
+        };
+        engine.built(WorkflowBuilder::new("slow").function("s", slow))
+    }) {
+        let run = world.engine.start(StartRun::new("slow", json!(0))).await.unwrap().run;
+        world.engine.look_for_work(&Scope::All).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        world.clock.advance(Span::seconds(8 * 3600));
+        assert_eq!(world.engine.look_for_work(&Scope::All).await.unwrap(), 0);
+        world.engine.idle().await;
+        assert_eq!(world.status(&run), RunStatus::Completed);
+        assert!(world.pending(&run).is_empty());
     }
 }

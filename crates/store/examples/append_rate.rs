@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use signoff_core::journal::{Entry, Event, Payload, Started};
 use signoff_core::{Actor, RunId, RunStatus, Timestamp};
-use signoff_store::{Append, Claim, MemoryStore, NewRun, Rest, SqliteOptions, SqliteStore, Store};
+use signoff_store::{
+    Append, Claim, Follows, MemoryStore, NewRun, Rest, SqliteOptions, SqliteStore, Store,
+};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -97,6 +99,7 @@ async fn writer(store: Arc<dyn Store>, n: usize) {
         status: RunStatus::Running,
         deadline: None,
         claim: Some(Claim { node: "rate".into(), until: Timestamp(i64::MAX) }),
+        follows: Follows::Anything,
     };
     let lease = store.create_run(new).await.unwrap().unwrap().lease.unwrap();
     let value = Payload::value("x".repeat(470));

@@ -49,6 +49,12 @@ pub enum StoreError {
     /// No such request.
     #[error("there is no request {0}")]
     UnknownRequest(RequestId),
+    /// Another run has begun in the conversation.
+    #[error("the conversation has gone on with run {run}")]
+    ConversationMoved {
+        /// Which run.
+        run: RunId,
+    },
     /// What is stored cannot be read.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
@@ -109,6 +115,17 @@ pub struct NewRun {
     pub deadline: Option<Timestamp>,
     /// Take a lease on it right away.
     pub claim: Option<Claim>,
+    /// What must have been in its conversation until now.
+    pub follows: Follows,
+}
+
+/// What a new run finds in its conversation. Refused with [`StoreError::ConversationMoved`] if it is not so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// Whatever there is.
+    Anything,
+    /// This run as the latest that is not part of another; none at all, if none is named.
+    Exactly(Option<RunId>),
 }
 
 /// Entries to add to a run.

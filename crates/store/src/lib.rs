@@ -17,9 +17,9 @@ mod memory;
 mod sqlite;
 
 pub use contract::{
-    Append, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Due, End, Lease,
-    LoadedRun, NewRun, NodeId, Page, RequestFilter, Rest, RunFilter, RunRecord, Scope, Snapshot,
-    Store, StoreError,
+    Append, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Due, End, Follows,
+    Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter, Rest, RunFilter, RunRecord, Scope,
+    Snapshot, Store, StoreError,
 };
 pub use memory::MemoryStore;
 pub use sqlite::{SqliteOptions, SqliteStore};

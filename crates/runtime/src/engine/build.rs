@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicI64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -158,6 +158,7 @@ impl EngineBuilder {
             stored: Mutex::new(HashSet::new()),
             active: Mutex::new(HashMap::new()),
             driving: AtomicUsize::new(0),
+            looked_at: AtomicI64::new(0),
             changed: Notify::new(),
         };
         Ok(Engine { inner: Arc::new(inner) })

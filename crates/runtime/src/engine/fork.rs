@@ -2,7 +2,7 @@
 
 use signoff_core::journal::{Event, Started as StartedEvent};
 use signoff_core::{Actor, Decision, RunId, RunState, RunStatus, Seq};
-use signoff_store::NewRun;
+use signoff_store::{Follows, NewRun};
 
 use super::{DecideRequest, Engine, EngineError, Started, new_id};
 
@@ -79,6 +79,7 @@ impl Engine {
                 status: RunStatus::Running,
                 deadline,
                 claim: decided.is_none().then(|| self.inner.claim()),
+                follows: Follows::Anything,
             })
             .await?;
         match decided {

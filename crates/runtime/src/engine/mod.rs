@@ -8,13 +8,13 @@ mod parts;
 mod start;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use signoff_core::id::Name;
 use signoff_core::journal::{Entry, ErrorInfo, Input, Usage};
 use signoff_core::schema::Compiled;
-use signoff_core::{Actor, Message, RunId, RunState, Seq, Span, Workflow};
+use signoff_core::{Actor, Message, RunId, RunState, Seq, Span, Timestamp, Workflow};
 use signoff_store::{Lease, LoadedRun, NodeId, RunFilter, Store, StoreError};
 use tokio::sync::{Notify, broadcast};
 
@@ -105,6 +105,8 @@ pub(crate) struct EngineInner {
     stored: Mutex<HashSet<Name>>,
     active: Mutex<HashMap<RunId, Arc<RunCell>>>,
     driving: AtomicUsize,
+    /// When work was last looked for.
+    looked_at: AtomicI64,
     /// Told when a driver ends, and when there may be work for the scheduler.
     pub(crate) changed: Notify,
 }
@@ -319,6 +321,21 @@ impl EngineInner {
     }
 
     /// Tells the drivers of this process that another one has changed the store.
+    /// Renews the leases of what is driven here, if time has made a leap: a machine that slept must
+    /// not take its own work for somebody else's.
+    pub(crate) async fn keep_own(&self, now: Timestamp) -> Result<(), StoreError> {
+        let before = self.looked_at.swap(now.0, Ordering::AcqRel);
+        if now < Timestamp(before).plus(Span(self.lease_ttl.0 / 3)) {
+            return Ok(());
+        }
+        let leases: Vec<Lease> =
+            lock(&self.active).values().map(|cell| cell.lease.clone()).collect();
+        if !leases.is_empty() {
+            self.store.renew(leases, now.plus(self.lease_ttl)).await?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn nudge_active(&self) {
         let cells: Vec<Arc<RunCell>> = {
             let active = lock(&self.active);

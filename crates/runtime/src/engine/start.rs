@@ -6,7 +6,7 @@ use serde_json::Value;
 use signoff_core::id::{ConversationId, Key};
 use signoff_core::journal::{self, ErrorInfo, Parent};
 use signoff_core::{Actor, RunId, RunState, RunStatus, plan};
-use signoff_store::{Claim, Lease, NewRun};
+use signoff_store::{Claim, Follows, Lease, NewRun, StoreError};
 
 use super::{AtHand, Engine, EngineError, EngineInner, lock, new_id};
 use crate::context::Context;
@@ -82,30 +82,50 @@ impl Engine {
             workflow: start.workflow.clone(),
             problems,
         })?;
-        let mut continues = None;
-        if let Some(conversation) = &start.conversation {
-            continues = match engine.store.latest_run(conversation)? {
+        let mut tries = 0;
+        loop {
+            match self.begin_after(&start, definition).await {
+                // Somebody was faster: look again what the conversation has come to.
+                Err(EngineError::Store(StoreError::ConversationMoved { .. })) if tries < 100 => {
+                    tries += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Begins a run after whatever its conversation has come to.
+    async fn begin_after(
+        &self,
+        start: &StartRun,
+        definition: &Definition,
+    ) -> Result<Begun, EngineError> {
+        let engine = &self.inner;
+        let (conversation, continues) = match &start.conversation {
+            Some(conversation) => match engine.store.latest_run(conversation)? {
                 Some(run) if !run.status.is_over() => {
                     return Err(EngineError::ConversationBusy { run: run.id });
                 }
-                Some(run) => Some(run.id),
-                None => None,
-            };
-        }
-        let conversation =
-            start.conversation.unwrap_or_else(|| ConversationId::from_unique(&new_id()));
+                before => (conversation.clone(), before.map(|run| run.id)),
+            },
+            None => (ConversationId::from_unique(&new_id()), None),
+        };
+        let follows = match &start.conversation {
+            Some(_) => Follows::Exactly(continues.clone()),
+            None => Follows::Anything,
+        };
         let run = RunId::from_unique(&new_id());
         let started = journal::Started {
             workflow: definition.workflow.id.as_str().into(),
             version: definition.version.clone(),
             conversation: conversation.clone(),
-            input: start.input,
-            by: start.by,
+            input: start.input.clone(),
+            by: start.by.clone(),
             continues,
             parent: None,
             forked_from: None,
         };
-        let (lease, state) = engine.create(&run, definition, started).await?;
+        let (lease, state) = engine.create(&run, definition, started, follows).await?;
         Ok(Begun { started: Started { run, conversation }, lease, state })
     }
 }
@@ -117,6 +137,7 @@ impl EngineInner {
         run: &RunId,
         definition: &Definition,
         started: journal::Started,
+        follows: Follows,
     ) -> Result<(Option<Lease>, RunState), EngineError> {
         self.keep(definition).await?;
         let now = self.clock.now();
@@ -136,6 +157,7 @@ impl EngineInner {
                 status: RunStatus::Running,
                 deadline: definition.workflow.limits.wall.map(|wall| now.plus(wall)),
                 claim: Some(self.claim()),
+                follows,
             })
             .await?;
         Ok((created.and_then(|created| created.lease), state))
@@ -207,8 +229,10 @@ impl EngineInner {
             }),
             forked_from: None,
         };
-        let (lease, state) =
-            self.create(&run, &definition, started).await.map_err(|error| store(&error))?;
+        let (lease, state) = self
+            .create(&run, &definition, started, Follows::Anything)
+            .await
+            .map_err(|error| store(&error))?;
         if let Some(lease) = lease {
             self.spawn_with(lease, Some(Box::new(AtHand::begun(state))));
         }

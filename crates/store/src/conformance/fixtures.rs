@@ -8,7 +8,7 @@ use signoff_core::request::RequestBody;
 use signoff_core::time::{Span, Timestamp};
 use signoff_core::{Actor, Decision, RequestNo, RunId, RunStatus};
 
-use crate::{Append, Claim, Decide, End, Lease, NewRun, NodeId, Rest, Store};
+use crate::{Append, Claim, Decide, End, Follows, Lease, NewRun, NodeId, Rest, Store};
 
 pub const TTL: Span = Span::seconds(10);
 
@@ -69,6 +69,7 @@ pub fn new_run(name: &str) -> NewRun {
         status: RunStatus::Running,
         deadline: None,
         claim: None,
+        follows: Follows::Anything,
     }
 }
 

@@ -74,6 +74,7 @@ macro_rules! store_conformance {
             runs::runs_are_listed_newest_first,
             runs::runs_are_filtered,
             runs::a_conversation_has_a_latest_run,
+            runs::a_conversation_goes_on_from_where_it_was_seen,
             runs::changes_are_noticed,
             inbox::requests_are_listed_oldest_first,
             inbox::pages_do_not_shift,

@@ -7,7 +7,7 @@ use signoff_core::request::RequestStatus;
 use signoff_core::{Actor, Decision, RunStatus};
 
 use super::fixtures::*;
-use crate::{Append, Claim, End, NewRun, Rest, RunFilter, Scope, Store};
+use crate::{Append, Claim, End, Follows, NewRun, Rest, RunFilter, Scope, Store, StoreError};
 
 pub async fn the_end_clears_up(store: Arc<dyn Store>) {
     let asks = vec![
@@ -184,6 +184,23 @@ pub async fn a_conversation_has_a_latest_run(store: Arc<dyn Store>) {
     store.create_run(new_run("b")).await.unwrap();
     store.create_run(child_run("part", &run("a"))).await.unwrap();
     assert_eq!(store.latest_run(&"conv_1".into()).unwrap().unwrap().id, run("b"));
+}
+
+pub async fn a_conversation_goes_on_from_where_it_was_seen(store: Arc<dyn Store>) {
+    let after = |name: &str, before: Option<&str>| {
+        let follows = Follows::Exactly(before.map(run));
+        store.create_run(NewRun { follows, ..new_run(name) })
+    };
+    let (first, second) = (after("a", None), after("b", None));
+    assert!(first.await.unwrap().is_some());
+    let moved = second.await.unwrap_err();
+    assert!(matches!(moved, StoreError::ConversationMoved { run: at } if at == run("a")));
+    assert!(store.run(&run("b")).unwrap().is_none());
+    store.create_run(child_run("part", &run("a"))).await.unwrap();
+    assert!(after("b", Some("a")).await.unwrap().is_some());
+    assert!(after("c", Some("a")).await.is_err());
+    assert!(after("c", None).await.is_err());
+    assert!(after("a", None).await.unwrap().is_none(), "it exists");
 }
 
 pub async fn changes_are_noticed(store: Arc<dyn Store>) {

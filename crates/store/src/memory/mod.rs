@@ -226,9 +226,7 @@ impl Store for MemoryStore {
     }
 
     fn latest_run(&self, conversation: &ConversationId) -> Result<Option<RunRecord>, StoreError> {
-        let tables = self.tables();
-        let mut records = tables.runs.iter().rev().map(|run| &run.record);
-        Ok(records.find(|run| run.conversation == *conversation && run.root == run.id).cloned())
+        Ok(self.tables().latest_run(conversation).cloned())
     }
 
     fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
@@ -238,6 +236,11 @@ impl Store for MemoryStore {
 }
 
 impl Tables {
+    fn latest_run(&self, conversation: &ConversationId) -> Option<&RunRecord> {
+        let mut records = self.runs.iter().rev().map(|run| &run.record);
+        records.find(|run| run.conversation == *conversation && run.root == run.id)
+    }
+
     /// Requests that match, from place `from`.
     fn matching<'a>(
         &'a self,

@@ -8,8 +8,8 @@ use signoff_core::time::Timestamp;
 use super::tables::{StoredRun, Tables};
 use crate::entries::MAX_LIMIT;
 use crate::{
-    Append, Claim, Created, Decide, Decided, Due, End, Lease, NewRun, Rest, RunRecord, Scope,
-    StoreError, entries,
+    Append, Claim, Created, Decide, Decided, Due, End, Follows, Lease, NewRun, Rest, RunRecord,
+    Scope, StoreError, entries,
 };
 
 impl Tables {
@@ -22,6 +22,12 @@ impl Tables {
         entries::follow(0, &run.entries)?;
         if self.run_places.contains_key(&run.id) {
             return Ok(None);
+        }
+        if let Follows::Exactly(expected) = &run.follows {
+            let latest = self.latest_run(&started.conversation).map(|run| run.id.clone());
+            if let Some(run) = latest.filter(|latest| Some(latest) != expected.as_ref()) {
+                return Err(StoreError::ConversationMoved { run });
+            }
         }
         let at = |entry: Option<&signoff_core::Entry>| entry.map_or(Timestamp(0), |entry| entry.at);
         let parent = started.parent.clone();

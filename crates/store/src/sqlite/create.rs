@@ -8,9 +8,10 @@ use signoff_core::{ConversationId, Name, RunId, RunStatus};
 use super::append::{check_size, insert_entries};
 use super::db::{Db, KnownRun};
 use super::project::{self, Change, changes_of};
+use super::runs;
 use super::timers::set_timer;
 use super::writer::{Command, Stop};
-use crate::{Claim, Created, Definition, Due, Lease, NewRun, StoreError, entries};
+use crate::{Claim, Created, Definition, Due, Follows, Lease, NewRun, StoreError, entries};
 
 /// A run to create, encoded.
 #[derive(Debug)]
@@ -28,6 +29,7 @@ pub(super) struct CreateRun {
     count: usize,
     body: Vec<u8>,
     changes: Vec<Change>,
+    follows: Follows,
 }
 
 impl CreateRun {
@@ -52,6 +54,7 @@ impl CreateRun {
             // Nobody writes a run that is over.
             claim: run.claim.filter(|_| !run.status.is_over()),
             id: run.id,
+            follows: run.follows,
         })
     }
 }
@@ -62,6 +65,12 @@ impl Command for CreateRun {
     fn apply(&self, db: &mut Db) -> Result<Option<Created>, Stop> {
         if db.find(&self.id)?.is_some() {
             return Ok(None);
+        }
+        if let Follows::Exactly(expected) = &self.follows {
+            let latest = runs::latest(&db.connection, &self.conversation)?.map(|run| run.id);
+            if let Some(run) = latest.filter(|latest| Some(latest) != expected.as_ref()) {
+                return Err(StoreError::ConversationMoved { run }.into());
+            }
         }
         let parent = self.parent.as_ref();
         let claim = self.claim.as_ref();
