@@ -1,0 +1,360 @@
+//! The turn of an agent that runs elsewhere.
+//!
+//! It is told the whole conversation and gets a task. The task is watched for a while; if it takes
+//! longer, the run sleeps, and looks again. What it asks becomes a request, and the answer goes on with
+//! the same task. Only the message that begins a task must not be sent twice; everything after it can
+//! be repeated, so a process that dies in between comes back to the same task.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use signoff_core::journal::{ErrorInfo, Payload};
+use signoff_core::state::Answer;
+use signoff_core::workflow::HumanInput;
+use signoff_core::{Decision, Message, Part, Role, Span};
+use signoff_tools::{
+    Remote, RemoteAnswer, RemoteMessage, RemotePart, RemoteQuestion, RemoteState, RemoteTask,
+    RemoteWatch,
+};
+
+use super::Turn;
+use super::turn::{Rescue, as_text};
+use crate::context::{Effect, Standing};
+use crate::output;
+use crate::patterns::words;
+
+/// How long a task is looked at before the run sleeps.
+const PATIENCE: Span = Span::seconds(60);
+/// How long the run sleeps at first, and at most.
+const FIRST_REST: Span = Span::seconds(5);
+const LONGEST_REST: Span = Span::seconds(300);
+/// How often in a row a task may be out of reach before a person is asked.
+const MAX_FAILURES: u32 = 8;
+/// How much of a message people are shown who must judge whether it was sent, in characters.
+const SHOWN: usize = 200;
+
+/// What comes next in a turn.
+enum Next {
+    /// A new task.
+    Begin,
+    /// An answer to a question of the task.
+    Answer { task: RemoteTask, question: String, parts: Vec<RemotePart> },
+    /// Another look at the task.
+    Look(RemoteTask),
+}
+
+/// How a task came to rest, and under which key that is in the journal.
+enum Rests {
+    Standing(String, Standing),
+    /// It has a task that we have no way to go on with.
+    Stuck(String, Box<RemoteTask>, ErrorInfo),
+    Failed(String, ErrorInfo),
+}
+
+impl Turn<'_> {
+    /// Takes the turn elsewhere.
+    pub(super) async fn take_elsewhere(
+        mut self,
+        remote: &Arc<dyn Remote>,
+    ) -> Result<Payload, ErrorInfo> {
+        let mut next = Next::Begin;
+        let mut repaired = false;
+        let mut round = 0;
+        loop {
+            round += 1;
+            let (key, task, error) = match self.until_it_rests(remote, round, next).await? {
+                Rests::Standing(key, Standing::Answer(reply)) => {
+                    let text = reply.parts.iter().rev().find_map(as_text);
+                    match output::check(text, self.agent.output.as_ref().map(|(_, it)| it)) {
+                        Ok(answer) => {
+                            let payload = self.finish(&key, answer);
+                            if self.agent.people.input == HumanInput::Always
+                                && self.wants_more(&key, text.unwrap_or_default()).await?
+                            {
+                                next = Next::Begin;
+                                continue;
+                            }
+                            return Ok(payload);
+                        }
+                        Err(problem) if !repaired => {
+                            repaired = true;
+                            self.repair = Some((reply, problem));
+                            next = Next::Begin;
+                            continue;
+                        }
+                        Err(problem) => (key, None, self.unfit(&problem)),
+                    }
+                }
+                Rests::Standing(key, Standing::Said(value)) => match self.taken_over(&value) {
+                    Ok(payload) => return Ok(payload),
+                    Err(error) => (key, None, error),
+                },
+                Rests::Standing(key, Standing::Task(task)) => match (&task.state, &task.task) {
+                    (RemoteState::Asks(question), Some(_)) => {
+                        let question = question.clone();
+                        match self.put(&key, *question.clone()).await? {
+                            Ok(parts) => {
+                                next = Next::Answer { task: *task, question: question.id, parts };
+                                continue;
+                            }
+                            Err(error) => {
+                                self.let_go(remote, round, &task).await;
+                                (key, None, error)
+                            }
+                        }
+                    }
+                    _ => (key, None, ErrorInfo::new("internal", "the task does not rest")),
+                },
+                Rests::Failed(key, error) => (key, None, error),
+                Rests::Stuck(key, task, error) => (key, Some(task), error),
+            };
+            next = match (self.rescue(&key, error).await?, task) {
+                (Rescue::Retry, None) => Next::Begin,
+                (Rescue::Retry, Some(task)) => Next::Look(*task),
+                (Rescue::Give(payload), task) => {
+                    if let Some(task) = task {
+                        self.let_go(remote, round, &task).await;
+                    }
+                    return Ok(payload);
+                }
+            };
+        }
+    }
+
+    /// Does what comes next, and waits until the agent has answered, asks, or cannot be waited for.
+    async fn until_it_rests(
+        &self,
+        remote: &Arc<dyn Remote>,
+        round: u32,
+        next: Next,
+    ) -> Result<Rests, ErrorInfo> {
+        let ctx = self.ctx;
+        let mut key = format!("send/{round}");
+        let began = ctx.now(&format!("{key}@")).await?;
+        // What has not arrived yet, and which question it answers.
+        let mut answer = None;
+        let mut answered = None;
+        let mut stands = match next {
+            Next::Begin => match self.begin(remote, &key).await {
+                Ok(stands) => stands,
+                Err(error) => return Ok(Rests::Failed(key, error)),
+            },
+            Next::Look(task) => {
+                Standing::Task(Box::new(RemoteTask { state: RemoteState::Working, ..task }))
+            }
+            Next::Answer { task, question, parts } => {
+                let message = RemoteMessage { id: ctx.message_id(&key), parts };
+                let to = RemoteAnswer {
+                    task: task.task.clone().unwrap_or_default(),
+                    context: task.context.clone(),
+                    question: question.clone(),
+                    message,
+                };
+                answered = Some(question);
+                let stands = self.deliver(remote, &key, to.clone()).await?;
+                answer = Some(to);
+                stands
+            }
+        };
+        let mut failures = 0;
+        for look in 1.. {
+            let task = match stands {
+                Standing::Task(task) => task,
+                other => return Ok(Rests::Standing(key, other)),
+            };
+            let unknown = match &task.state {
+                RemoteState::Working => None,
+                RemoteState::Unknown { error, passes } => {
+                    failures += 1;
+                    if !passes || failures >= MAX_FAILURES {
+                        let error = error.clone();
+                        return Ok(Rests::Stuck(key, task, error));
+                    }
+                    Some(())
+                }
+                RemoteState::Failed(error) => {
+                    let error = error.clone();
+                    return Ok(Rests::Failed(key, error));
+                }
+                RemoteState::Asks(_) | RemoteState::Done(_) => {
+                    return Ok(Rests::Standing(key, Standing::Task(task)));
+                }
+            };
+            if unknown.is_none() {
+                (failures, answer) = (0, None);
+            }
+            if look > 1 || unknown.is_some() {
+                let now = ctx.now(&format!("{key}@now")).await?;
+                if now.since(began) > remote.timeout() {
+                    return Ok(Rests::Stuck(key, task, self.too_long(remote)));
+                }
+                ctx.sleep(&format!("rest/{round}/{look}"), rest(look)).await?;
+            }
+            let Some(id) = task.task.clone() else {
+                let error = ErrorInfo::new("internal", "the task has no id");
+                return Ok(Rests::Failed(key, error));
+            };
+            stands = if let Some(to) = &answer {
+                key = format!("send/{round}/{look}");
+                self.deliver(remote, &key, to.clone()).await?
+            } else {
+                key = format!("watch/{round}/{look}");
+                // If it still shows the question after all this patience, it asks again.
+                let watch = RemoteWatch { task: id, answered: answered.take(), patience: PATIENCE };
+                let perform = || async { Ok(remote.watch(watch).await) };
+                ctx.remote(&key, Effect::repeatable(), perform).await?
+            };
+        }
+        Err(ErrorInfo::new("internal", "there is always another look"))
+    }
+
+    async fn begin(&self, remote: &Arc<dyn Remote>, key: &str) -> Result<Standing, ErrorInfo> {
+        let parts: Vec<RemotePart> = self.messages().iter().filter_map(|it| spoken(it)).collect();
+        let id = self.ctx.message_id(key);
+        let last = match parts.last() {
+            Some(RemotePart::Text { text, .. }) => text.chars().take(SHOWN).collect(),
+            _ => String::new(),
+        };
+        let action = json!({ "remote": remote.name(), "message_id": id, "text": last });
+        let message = RemoteMessage { id, parts };
+        let stands = self.ctx.remote(key, Effect::once(action), || remote.begin(message)).await?;
+        Ok(match &stands {
+            // A person found the task that was begun, and we go on with it.
+            Standing::Said(value) => match found_task(value) {
+                Some(task) => Standing::Task(Box::new(RemoteTask {
+                    remote: remote.name().to_owned(),
+                    task: Some(task.to_owned()),
+                    context: None,
+                    state: RemoteState::Working,
+                })),
+                None => stands,
+            },
+            _ => stands,
+        })
+    }
+
+    /// Hands over an answer. The agent is looked at first, so this may be done again.
+    async fn deliver(
+        &self,
+        remote: &Arc<dyn Remote>,
+        key: &str,
+        to: RemoteAnswer,
+    ) -> Result<Standing, ErrorInfo> {
+        // The message's id is made of the activation's number, which must be the same after a crash.
+        if !self.ctx.is_done(key) {
+            self.ctx.durable().await?;
+        }
+        let perform = || async { Ok(remote.answer(to).await) };
+        self.ctx.remote(key, Effect::repeatable(), perform).await
+    }
+
+    /// Puts a question to people; what the agent is told, or why it is left alone.
+    async fn put(
+        &mut self,
+        key: &str,
+        question: RemoteQuestion,
+    ) -> Result<Result<Vec<RemotePart>, ErrorInfo>, ErrorInfo> {
+        let people = &self.agent.people;
+        if people.input == HumanInput::Never || self.asked >= people.follow_ups {
+            if std::mem::replace(&mut self.refused, true) {
+                let message = format!("{} asks on, and may not", self.agent.title);
+                let hint = "raise follow_ups of this agent, or let it talk to people";
+                return Ok(Err(ErrorInfo::new("remote_questions", message).hint(hint)));
+            }
+            let no = "Nobody can be asked any more. Go on with what you know, or end.";
+            return Ok(Ok(vec![unanswered(no)]));
+        }
+        self.asked += 1;
+        let prompt = question.request.prompt.clone();
+        self.ctx.say(Message::assistant(self.agent.id.clone(), prompt));
+        let answer = self.ask(&format!("{key}#ask"), question.request).await?;
+        let Answer::Decided { decision, by } = answer else {
+            return Ok(Ok(vec![unanswered("Nobody answered in time.")]));
+        };
+        let content = match decision {
+            Decision::Respond { content } => content,
+            other => serde_json::to_value(&other).unwrap_or_default(),
+        };
+        let said = Message::user(as_words(&content)).by(by.0.clone());
+        self.ctx.say(said);
+        Ok(Ok(vec![match content {
+            Value::String(text) => {
+                RemotePart::Text { text, about: json!({ "author": by, "role": Role::User }) }
+            }
+            other => RemotePart::Data(other),
+        }]))
+    }
+
+    /// What a person said of a task that may have begun: its answer.
+    fn taken_over(&mut self, value: &Value) -> Result<Payload, ErrorInfo> {
+        if value.get("status").is_some_and(|it| it == crate::context::MARKED) {
+            let message =
+                format!("{} was marked as done, and nobody has its answer", self.agent.title);
+            return Err(ErrorInfo::new("in_doubt", message));
+        }
+        let text = as_words(value);
+        let schema = self.agent.output.as_ref().map(|(_, validator)| validator);
+        output::check(Some(&text), schema).map_err(|problem| self.unfit(&problem))?;
+        self.unfinished.push(Part::Text(text));
+        let message = self.close();
+        self.ctx.say(message);
+        Ok(Payload::value(value.clone()))
+    }
+
+    /// Says that nobody waits for a task any more. Whether it hears it changes nothing for us.
+    async fn let_go(&self, remote: &Arc<dyn Remote>, round: u32, task: &RemoteTask) {
+        let Some(id) = task.task.clone() else { return };
+        let cancel = |_| async {
+            let heard = remote.cancel(id).await.is_ok();
+            Ok(json!({ "remote": remote.name(), "cancelled": heard }))
+        };
+        let _ = self.ctx.effect(&format!("cancel/{round}"), Effect::repeatable(), cancel).await;
+    }
+
+    fn unfit(&self, problem: &str) -> ErrorInfo {
+        let message = format!("{}'s answer does not fit: {problem}", self.agent.title);
+        ErrorInfo::new("output_invalid", message)
+    }
+
+    fn too_long(&self, remote: &Arc<dyn Remote>) -> ErrorInfo {
+        let (title, limit) = (&self.agent.title, remote.timeout());
+        ErrorInfo::new("remote_timeout", format!("{title} has worked for more than {limit}"))
+            .hint("trying again waits as long once more; raise `timeout` of the remote agent")
+    }
+}
+
+/// How long the run sleeps before it looks for the `look`th time.
+fn rest(look: u32) -> Span {
+    let doubled = FIRST_REST.0.saturating_mul(1 << look.saturating_sub(1).min(16));
+    Span(doubled.min(LONGEST_REST.0))
+}
+
+/// A message of the conversation as an agent elsewhere hears it; none, if it has no words.
+fn spoken(message: &Message) -> Option<RemotePart> {
+    let words = words(message)?;
+    let text = match &message.author {
+        Some(author) => format!("{author}: {words}"),
+        None => words,
+    };
+    Some(RemotePart::Text {
+        text,
+        about: json!({ "author": message.author, "role": message.role }),
+    })
+}
+
+/// The task in `{"task": ID}`.
+fn found_task(value: &Value) -> Option<&str> {
+    let fields = value.as_object().filter(|fields| fields.len() == 1)?;
+    fields.get("task")?.as_str()
+}
+
+fn unanswered(text: &str) -> RemotePart {
+    RemotePart::Text { text: text.to_owned(), about: json!({ "answered": false }) }
+}
+
+fn as_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
