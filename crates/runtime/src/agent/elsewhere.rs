@@ -336,10 +336,11 @@ fn spoken(message: &Message) -> Option<RemotePart> {
         Some(author) => format!("{author}: {words}"),
         None => words,
     };
-    Some(RemotePart::Text {
-        text,
-        about: json!({ "author": message.author, "role": message.role }),
-    })
+    let mut about = json!({ "role": message.role });
+    if let Some(author) = &message.author {
+        about["author"] = json!(author);
+    }
+    Some(RemotePart::Text { text, about })
 }
 
 /// The task in `{"task": ID}`.

@@ -1,0 +1,334 @@
+//! One exchange with an agent, in whichever words it understands.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use signoff_core::text::clean;
+use signoff_net::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use signoff_net::sse::Decoder;
+use signoff_net::{Client, Method, NetError, Policy, Request, Response, Secret, StatusCode, Url};
+use tokio::time::timeout;
+
+use crate::card::{Interface, Tongue};
+use crate::config::Place;
+use crate::failure::{Failure, MAX_SAID};
+use crate::wire::{Message, Told, old};
+
+const VERSION: HeaderName = HeaderName::from_static("a2a-version");
+const EVENTS: &str = "text/event-stream";
+/// The largest answer, in bytes.
+const MAX_BODY: u64 = 8 * 1024 * 1024;
+/// The largest event of a stream, in bytes.
+const MAX_EVENT: usize = 4 * 1024 * 1024;
+/// How much of a refusal is read, in bytes.
+const MAX_REFUSAL: usize = 64 * 1024;
+/// How long an agent may take to say that it has a message. Some finish the task first.
+const TAKING: Duration = Duration::from_mins(5);
+/// How long everything else may take.
+const LOOKING: Duration = Duration::from_secs(30);
+/// The codes of the protocol that mean something to us.
+const TASK_NOT_FOUND: i64 = -32001;
+const VERSION_NOT_SUPPORTED: i64 = -32009;
+
+/// A client for agents that the operator named.
+pub(crate) fn client() -> Result<Client, NetError> {
+    Client::new(Policy {
+        first_byte_timeout: TAKING,
+        idle_timeout: Duration::from_mins(2),
+        total_timeout: TAKING + Duration::from_mins(1),
+        max_response_bytes: MAX_BODY,
+        ..Policy::configured()
+    })
+}
+
+/// What an agent is asked to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wish<'a> {
+    Send(&'a Message),
+    Get { task: &'a str, history: Option<u32> },
+    Subscribe { task: &'a str },
+    Cancel { task: &'a str },
+}
+
+/// The way to an agent.
+#[derive(Clone, Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) http: &'a Client,
+    pub(crate) place: &'a Place,
+}
+
+impl Line<'_> {
+    /// The agent's card.
+    pub(crate) async fn card(&self) -> Result<Value, Failure> {
+        let request = Request::new(Method::GET, self.place.card.clone());
+        let read = async {
+            let (response, secrets) = self.exchange(request).await?;
+            let body = whole(response, &secrets).await?;
+            serde_json::from_str(&body).map_err(|_| Failure::Card {
+                problem: "it is not JSON".to_owned(),
+                hint: "look whether `url` leads to an A2A agent",
+            })
+        };
+        within(LOOKING, read).await
+    }
+
+    /// Has a wish fulfilled.
+    pub(crate) async fn ask(&self, at: &Interface, wish: Wish<'_>) -> Result<Told, Failure> {
+        let limit = if matches!(wish, Wish::Send(_)) { TAKING } else { LOOKING };
+        let asked = async {
+            let (response, secrets) = self.exchange(request(at, wish)).await?;
+            let body = whole(response, &secrets).await?;
+            let answer: Value = serde_json::from_str(&body)
+                .map_err(|_| Failure::Protocol("that is not JSON".to_owned()))?;
+            Told::read(result(at.tongue, answer)?)
+                .ok_or_else(|| Failure::Protocol("that is neither a task nor a message".to_owned()))
+        };
+        within(limit, asked).await
+    }
+
+    /// Listens until the task does not go on by itself, as `rests` sees it. False, if the stream ended
+    /// before.
+    pub(crate) async fn listen(
+        &self,
+        at: &Interface,
+        task: &str,
+        rests: impl Fn(&Told) -> bool,
+    ) -> Result<bool, Failure> {
+        let (mut response, _) = self.exchange(request(at, Wish::Subscribe { task })).await?;
+        if !response.header("content-type").is_some_and(|kind| kind.starts_with(EVENTS)) {
+            return Ok(false);
+        }
+        let mut events = Decoder::new(MAX_EVENT);
+        while let Some(piece) = response.chunk().await? {
+            let read = events.push(&piece);
+            for event in read.map_err(|problem| Failure::Protocol(problem.to_string()))? {
+                let Ok(value) = serde_json::from_str(&event.data) else { continue };
+                let Ok(value) = result(at.tongue, value) else { return Ok(false) };
+                if Told::read(value).is_some_and(|told| rests(&told)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sends a request with the agent's headers; what comes back is a success.
+    async fn exchange(&self, mut request: Request) -> Result<(Response, Vec<Secret>), Failure> {
+        let (headers, secrets) = self.place.headers()?;
+        request.headers.extend(headers);
+        let response = self.http.send(request).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok((response, secrets));
+        }
+        let said = response.beginning(MAX_REFUSAL).await;
+        let said = scrubbed(&String::from_utf8_lossy(&said), &secrets);
+        Err(refusal(status, &said))
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    timeout(limit, work).await.unwrap_or_else(|_| {
+        let problem = format!("no answer within {} s", limit.as_secs());
+        Err(Failure::Unavailable { problem, arrived: true })
+    })
+}
+
+/// The body as text, without our keys, should it quote them.
+async fn whole(response: Response, secrets: &[Secret]) -> Result<String, Failure> {
+    let kind = response.header("content-type").unwrap_or_default().to_owned();
+    if !kind.contains("json") {
+        let kind = clean(&kind, 100);
+        return Err(Failure::Protocol(format!("it sent `{kind}` in place of JSON")));
+    }
+    let body = String::from_utf8(response.bytes().await?)
+        .map_err(|_| Failure::Protocol("that is not text".to_owned()))?;
+    Ok(scrubbed(&body, secrets))
+}
+
+fn scrubbed(text: &str, secrets: &[Secret]) -> String {
+    secrets.iter().fold(text.to_owned(), |text, secret| secret.scrub(&text))
+}
+
+/// What a response means that is no success.
+fn refusal(status: StatusCode, said: &str) -> Failure {
+    let answer: Value = serde_json::from_str(said).unwrap_or_default();
+    let words = answer["error"]["message"].as_str().map(|words| clean(words, MAX_SAID));
+    if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        return Failure::Auth(format!("it refuses our credentials (HTTP {})", status.as_u16()));
+    }
+    // JSON-RPC errors may come with any status.
+    if let Some(code) = answer["error"]["code"].as_i64().filter(|code| *code < 0) {
+        return protocol_error(code, words.as_deref());
+    }
+    let reason = answer.pointer("/error/details/0/reason").and_then(Value::as_str);
+    if reason == Some("TASK_NOT_FOUND") {
+        return Failure::TaskLost;
+    }
+    if status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429) {
+        let problem = format!("HTTP {}", status.as_u16());
+        return Failure::Unavailable { problem, arrived: status != StatusCode::TOO_MANY_REQUESTS };
+    }
+    match words {
+        Some(words) => Failure::Refused(format!("{words} (HTTP {})", status.as_u16())),
+        None if status == StatusCode::NOT_FOUND => {
+            Failure::Protocol("there is nothing at this address (HTTP 404)".to_owned())
+        }
+        None => Failure::Refused(format!("HTTP {}", status.as_u16())),
+    }
+}
+
+fn protocol_error(code: i64, words: Option<&str>) -> Failure {
+    match code {
+        TASK_NOT_FOUND => Failure::TaskLost,
+        VERSION_NOT_SUPPORTED => Failure::Card {
+            problem: "it offers a version that it does not speak".to_owned(),
+            hint: "update the agent",
+        },
+        // Its own trouble, which may pass.
+        -32603 => Failure::Protocol(format!("{} ({code})", words.unwrap_or("an internal error"))),
+        _ => Failure::Refused(format!("{} ({code})", words.unwrap_or("it does not say why"))),
+    }
+}
+
+/// What is in an answer, or why there is nothing.
+fn result(tongue: Tongue, mut answer: Value) -> Result<Value, Failure> {
+    if tongue == Tongue::Http {
+        return Ok(answer);
+    }
+    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
+        let words = error["message"].as_str().map(|words| clean(words, MAX_SAID));
+        return Err(protocol_error(error["code"].as_i64().unwrap_or(0), words.as_deref()));
+    }
+    match answer.get_mut("result") {
+        Some(result) => Ok(result.take()),
+        None => Err(Failure::Protocol("there is neither a result nor an error".to_owned())),
+    }
+}
+
+/// A wish in the agent's words.
+fn request(at: &Interface, wish: Wish<'_>) -> Request {
+    let mut request = match at.tongue {
+        Tongue::Http => over_http(at, wish),
+        tongue => {
+            let (method, params) = rpc(tongue, at.tenant.as_deref(), wish);
+            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+            with_body(Request::new(Method::POST, at.url.clone()), &body)
+        }
+    };
+    if at.tongue != Tongue::OldJsonRpc {
+        request.headers.insert(VERSION, HeaderValue::from_static("1.0"));
+    }
+    let streams = matches!(wish, Wish::Subscribe { .. });
+    let accept = if streams { EVENTS } else { "application/json, application/a2a+json" };
+    request.headers.insert(ACCEPT, HeaderValue::from_static(accept));
+    request
+}
+
+fn rpc(tongue: Tongue, tenant: Option<&str>, wish: Wish<'_>) -> (&'static str, Value) {
+    let older = tongue == Tongue::OldJsonRpc;
+    let (new_name, old_name, mut params) = match wish {
+        Wish::Send(message) if older => {
+            let configuration = json!({ "blocking": false });
+            let message = old::message(message);
+            ("", "message/send", json!({ "message": message, "configuration": configuration }))
+        }
+        Wish::Send(message) => ("SendMessage", "", sending(message)),
+        Wish::Get { task, history } => {
+            let mut params = json!({ "id": task });
+            if let Some(history) = history {
+                params["historyLength"] = history.into();
+            }
+            ("GetTask", "tasks/get", params)
+        }
+        Wish::Subscribe { task } => ("SubscribeToTask", "tasks/resubscribe", json!({ "id": task })),
+        Wish::Cancel { task } => ("CancelTask", "tasks/cancel", json!({ "id": task })),
+    };
+    if let Some(tenant) = tenant.filter(|_| !older) {
+        params["tenant"] = tenant.into();
+    }
+    (if older { old_name } else { new_name }, params)
+}
+
+fn sending(message: &Message) -> Value {
+    json!({ "message": message, "configuration": { "returnImmediately": true } })
+}
+
+fn over_http(at: &Interface, wish: Wish<'_>) -> Request {
+    let (method, last, action) = match wish {
+        Wish::Send(_) => (Method::POST, None, "message:send"),
+        Wish::Get { task, .. } => (Method::GET, Some(task), ""),
+        Wish::Subscribe { task } => (Method::GET, Some(task), ":subscribe"),
+        Wish::Cancel { task } => (Method::POST, Some(task), ":cancel"),
+    };
+    let url = below(at, last, action);
+    let mut request = Request::new(method, url);
+    match wish {
+        Wish::Get { history: Some(history), .. } => {
+            request.url.query_pairs_mut().append_pair("historyLength", &history.to_string());
+            request
+        }
+        Wish::Send(message) => with_body(request, &sending(message)),
+        Wish::Cancel { .. } => with_body(request, &json!({})),
+        _ => request,
+    }
+}
+
+/// An address below that of the interface. The task's id is the agent's word, and stays one segment.
+fn below(at: &Interface, task: Option<&str>, action: &str) -> Url {
+    let mut url = at.url.clone();
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty();
+        if let Some(tenant) = &at.tenant {
+            path.push(tenant);
+        }
+        match task {
+            Some(task) => path.push("tasks").push(&format!("{task}{action}")),
+            None => path.push(action),
+        };
+    }
+    url
+}
+
+fn with_body(mut request: Request, body: &Value) -> Request {
+    request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    request.body = body.to_string().into_bytes().into();
+    request
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(tongue: Tongue) -> Interface {
+        let url = "https://a.example/v/".parse().unwrap();
+        Interface { url, tongue, tenant: Some("acme".into()), streams: true }
+    }
+
+    #[test]
+    fn wishes_in_each_tongue() {
+        let body = |tongue, wish| -> Value {
+            serde_json::from_slice(&request(&at(tongue), wish).body).unwrap()
+        };
+        let get = Wish::Get { task: "T", history: Some(1) };
+        let new = body(Tongue::JsonRpc, get);
+        assert_eq!(new["method"], "GetTask");
+        assert_eq!(new["params"], json!({ "id": "T", "historyLength": 1, "tenant": "acme" }));
+        let older = body(Tongue::OldJsonRpc, get);
+        assert_eq!(older["method"], "tasks/get");
+        assert_eq!(older["params"], json!({ "id": "T", "historyLength": 1 }));
+        let over = |wish| request(&at(Tongue::Http), wish).url.to_string();
+        assert_eq!(over(get), "https://a.example/v/acme/tasks/T?historyLength=1");
+        let cancel = Wish::Cancel { task: "../../x?y#z" };
+        assert_eq!(over(cancel), "https://a.example/v/acme/tasks/..%2F..%2Fx%3Fy%23z:cancel");
+        let message = Message::default();
+        assert_eq!(over(Wish::Send(&message)), "https://a.example/v/acme/message:send");
+        let sent = body(Tongue::OldJsonRpc, Wish::Send(&message));
+        assert_eq!(sent["params"]["configuration"]["blocking"], false);
+        let sent = body(Tongue::JsonRpc, Wish::Send(&message));
+        assert_eq!(sent["params"]["configuration"]["returnImmediately"], true);
+    }
+}
