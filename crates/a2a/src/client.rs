@@ -16,8 +16,9 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::card::{self, Interface};
 use crate::config::{A2aConfig, Place};
 use crate::failure::{Failure, MAX_SAID};
-use crate::line::{self, Line, Wish};
+use crate::line::{self, Line};
 use crate::wire::{Message, Part, Role, Task, TaskState, Told};
+use crate::wish::Wish;
 use crate::{question, reply};
 
 /// How long a card is good for.

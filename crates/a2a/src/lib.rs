@@ -19,6 +19,7 @@ mod line;
 mod question;
 mod reply;
 pub mod wire;
+mod wish;
 
 pub use client::A2aAgent;
 pub use config::A2aConfig;

@@ -374,3 +374,22 @@ fn a_message_that_may_have_been_sent_is_put_to_a_person() {
         });
     }
 }
+
+#[tokio::test]
+async fn it_takes_part_in_a_pattern_like_any_other() {
+    let file = "workflow: party\n\
+        agents: { lead: { remote: desk }, venue: { remote: desk }, budget: { remote: desk } }\n\
+        pattern: coordinator\n\
+        coordinator: { agent: lead, specialists: [venue, budget] }\n";
+    let known = Known { remotes: vec!["desk"], ..Known::default() };
+    let workflow = Workflow::parse(file, &NoFiles, &known).unwrap().workflow;
+    let agent = Played::new(vec![done("the barn"), done("100"), done("the plan")]);
+    let heard = Arc::clone(&agent);
+    let world = World::all(move |it| it.workflow(workflow.clone()).remote(agent.clone())).remove(0);
+    let run = world.run("party", json!("a party")).await;
+    assert_eq!(output(&world, &run), "the plan");
+    let heard = heard.heard();
+    assert_eq!(heard[0], "begin a party");
+    assert!(heard[1].starts_with("begin a party | venue: the barn | lead: "), "{heard:?}");
+    assert!(heard[2].contains(" | budget: 100 | lead: "), "{heard:?}");
+}
