@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use signoff_core::journal::ErrorInfo;
-use signoff_core::request::RequestBody;
+use signoff_core::request::{Request, RequestBody, RequestStatus};
 use signoff_core::workflow::{Known, NoFiles};
 use signoff_core::{Actor, Decision, RequestKind, RunId, RunStatus, Span, Workflow};
-use signoff_runtime::{BoxFuture, Engine, ManualClock, StartRun};
-use signoff_store::{MemoryStore, Store as _};
+use signoff_runtime::{BoxFuture, DecideRequest, Engine, ManualClock, StartRun};
+use signoff_store::{MemoryStore, RequestFilter, Scope, Store as _};
 use signoff_tools::{
     Remote, RemoteAnswer, RemoteMessage, RemotePart, RemoteQuestion, RemoteState, RemoteTask,
     RemoteWatch,
@@ -26,8 +26,8 @@ struct Played {
     script: Mutex<VecDeque<RemoteState>>,
     heard: Mutex<Vec<String>>,
     fails: Mutex<Option<ErrorInfo>>,
-    /// It takes the message and never says so.
-    mute: bool,
+    /// It hears this and never says so.
+    mute: Option<&'static str>,
 }
 
 impl Played {
@@ -37,6 +37,13 @@ impl Played {
 
     fn hear(&self, what: impl Into<String>) {
         self.heard.lock().unwrap().push(what.into());
+    }
+
+    async fn hear_out(&self, what: &str, words: &str) {
+        self.hear(format!("{what} {words}"));
+        if self.mute == Some(what) {
+            std::future::pending::<()>().await;
+        }
     }
 
     fn heard(&self) -> Vec<String> {
@@ -78,10 +85,7 @@ impl Remote for Played {
 
     fn begin(&self, message: RemoteMessage) -> BoxFuture<'_, Result<RemoteTask, ErrorInfo>> {
         Box::pin(async move {
-            self.hear(format!("begin {}", said(&message)));
-            if self.mute {
-                std::future::pending::<()>().await;
-            }
+            self.hear_out("begin", &said(&message)).await;
             match self.fails.lock().unwrap().take() {
                 Some(error) => Err(error),
                 None => Ok(self.stands()),
@@ -90,16 +94,16 @@ impl Remote for Played {
     }
 
     fn answer(&self, answer: RemoteAnswer) -> BoxFuture<'_, RemoteTask> {
-        let heard = format!("answer {} {} {}", answer.task, answer.question, said(&answer.message));
+        let heard = format!("{} {} {}", answer.task, answer.question, said(&answer.message));
         Box::pin(async move {
-            self.hear(heard);
+            self.hear_out("answer", &heard).await;
             self.stands()
         })
     }
 
     fn watch(&self, watch: RemoteWatch) -> BoxFuture<'_, RemoteTask> {
         Box::pin(async move {
-            self.hear(format!("watch {}", watch.task));
+            self.hear_out("watch", &watch.task).await;
             self.stands()
         })
     }
@@ -326,7 +330,40 @@ async fn its_answer_must_fit_and_may_be_shown_to_a_person() {
     }
 }
 
-/// A process that dies after the message was sent and before the agent has said that it has it.
+/// A run in a process that dies as soon as its agent hears something and does not say so. What
+/// the next process finds.
+fn dies(first: Played, at: &'static str) -> (Arc<MemoryStore>, Arc<ManualClock>, RunId) {
+    let store = Arc::new(MemoryStore::new());
+    let clock = Arc::new(ManualClock::new(signoff_core::Timestamp(1_794_700_800_000)));
+    let mute = Arc::new(Played { mute: Some(at), ..first });
+    let process = tokio::runtime::Runtime::new().unwrap();
+    let run = process.block_on(async {
+        let engine = engine(&store, &clock, Arc::clone(&mute));
+        let started = engine.start(StartRun::new("shop", json!("x"))).await.unwrap();
+        while !mute.heard().iter().any(|it| it.starts_with(at)) {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            if let Some(request) = requests(&store).pop() {
+                let _ =
+                    engine.decide(DecideRequest::new(request.id, Decision::respond("so"))).await;
+            }
+        }
+        started.run
+    });
+    process.shutdown_background();
+    clock.advance(Span::seconds(60));
+    (store, clock, run)
+}
+
+fn engine(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>, agent: Arc<Played>) -> Engine {
+    let builder = Engine::builder(Arc::clone(store) as _).clock(Arc::clone(clock) as _);
+    builder.workflow(workflow("")).remote(agent).build().unwrap()
+}
+
+fn requests(store: &MemoryStore) -> Vec<Request> {
+    let filter = RequestFilter { status: Some(RequestStatus::Pending), ..RequestFilter::default() };
+    store.requests(&filter, None, 9).unwrap().items
+}
+
 #[test]
 fn a_message_that_may_have_been_sent_is_put_to_a_person() {
     let tasks = [
@@ -335,42 +372,40 @@ fn a_message_that_may_have_been_sent_is_put_to_a_person() {
         (Decision::respond(json!({ "task": "T" })), "done", 0),
     ];
     for (decision, expected, begun) in tasks {
-        let store = Arc::new(MemoryStore::new());
-        let clock = Arc::new(ManualClock::new(signoff_core::Timestamp(1_794_700_800_000)));
-        let engine = |agent: Arc<Played>| {
-            let builder = Engine::builder(Arc::clone(&store) as _).clock(Arc::clone(&clock) as _);
-            builder.workflow(workflow("")).remote(agent).build().unwrap()
-        };
-        let mute = Arc::new(Played { mute: true, ..Played::default() });
-        let first = tokio::runtime::Runtime::new().unwrap();
-        let run = first.block_on(async {
-            let engine = engine(Arc::clone(&mute));
-            let started = engine.start(StartRun::new("shop", json!("x"))).await.unwrap();
-            while mute.begun() == 0 {
-                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-            }
-            started.run
-        });
-        first.shutdown_background();
-        clock.advance(Span::seconds(60));
-
-        let second = tokio::runtime::Runtime::new().unwrap();
-        second.block_on(async {
+        let (store, clock, run) = dies(Played::default(), "begin");
+        tokio::runtime::Runtime::new().unwrap().block_on(async {
             let agent = Played::new(vec![done("done")]);
-            let engine = engine(Arc::clone(&agent));
-            engine.look_for_work(&signoff_store::Scope::All).await.unwrap();
+            let engine = engine(&store, &clock, Arc::clone(&agent));
+            engine.look_for_work(&Scope::All).await.unwrap();
             engine.idle().await;
-            let filter = signoff_store::RequestFilter::default();
-            let request = store.requests(&filter, None, 9).unwrap().items.remove(0);
+            let request = requests(&store).remove(0);
             assert_eq!(request.body.kind, RequestKind::InDoubt);
             assert_eq!(request.body.context["action"]["remote"], "desk");
             assert_eq!(agent.begun(), 0, "nothing is sent twice by itself");
-            let decided = signoff_runtime::DecideRequest::new(request.id, decision);
-            engine.decide(decided).await.unwrap();
+            engine.decide(DecideRequest::new(request.id, decision)).await.unwrap();
             engine.idle().await;
-            let output = engine.state(&run).unwrap().output().unwrap();
-            assert_eq!(output, expected);
+            assert_eq!(engine.state(&run).unwrap().output().unwrap(), expected);
             assert_eq!(agent.begun(), begun);
+        });
+    }
+}
+
+#[test]
+fn a_process_that_dies_later_leaves_a_task_that_the_next_one_goes_on_with() {
+    let working = || VecDeque::from([RemoteState::Working]);
+    let asking = || VecDeque::from([asks("q", "Which?")]);
+    for (script, at, expected) in
+        [(working(), "watch", ["watch T"]), (asking(), "answer", ["answer T q so"])]
+    {
+        let first = Played { script: Mutex::new(script), ..Played::default() };
+        let (store, clock, run) = dies(first, at);
+        tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let agent = Played::new(vec![done("done")]);
+            let engine = engine(&store, &clock, Arc::clone(&agent));
+            engine.look_for_work(&Scope::All).await.unwrap();
+            engine.idle().await;
+            assert_eq!(engine.state(&run).unwrap().output().unwrap(), "done");
+            assert_eq!(agent.heard(), expected);
         });
     }
 }
@@ -389,7 +424,7 @@ async fn it_takes_part_in_a_pattern_like_any_other() {
     let run = world.run("party", json!("a party")).await;
     assert_eq!(output(&world, &run), "the plan");
     let heard = heard.heard();
-    assert_eq!(heard[0], "begin a party");
-    assert!(heard[1].starts_with("begin a party | venue: the barn | lead: "), "{heard:?}");
+    assert!(heard[0].ends_with(" | a party"), "{heard:?}");
+    assert!(heard[1].contains(" | a party | venue: the barn | lead: "), "{heard:?}");
     assert!(heard[2].contains(" | budget: 100 | lead: "), "{heard:?}");
 }

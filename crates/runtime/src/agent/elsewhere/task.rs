@@ -77,7 +77,7 @@ impl Turn<'_> {
                 stands
             }
         };
-        let mut failures = 0;
+        let (mut failures, mut rests) = (0, 0);
         for look in 1.. {
             let task = match stands {
                 Standing::Task(task) => task,
@@ -109,7 +109,8 @@ impl Turn<'_> {
                 if now.since(began) > remote.timeout() {
                     return Ok(Rests::Stuck(key, task, self.too_long(remote)));
                 }
-                ctx.sleep(&format!("rest/{round}/{look}"), rest(look)).await?;
+                rests += 1;
+                ctx.sleep(&format!("rest/{round}/{look}"), rest(rests)).await?;
             }
             let Some(id) = task.task.clone() else {
                 let error = ErrorInfo::new("internal", "the task has no id");
@@ -176,9 +177,9 @@ impl Turn<'_> {
     }
 }
 
-/// How long the run sleeps before it looks for the `look`th time.
-fn rest(look: u32) -> Span {
-    let doubled = FIRST_REST.0.saturating_mul(1 << look.saturating_sub(1).min(16));
+/// How long the run sleeps when it does so for the `time`th time.
+fn rest(time: u32) -> Span {
+    let doubled = FIRST_REST.0.saturating_mul(1 << time.saturating_sub(1).min(16));
     Span(doubled.min(LONGEST_REST.0))
 }
 
