@@ -15,6 +15,8 @@ use crate::failure::Failure;
 const CARD: &str = "/.well-known/agent-card.json";
 /// The longest name of an agent.
 const MAX_NAME: usize = 64;
+/// The shortest key that is looked for in what comes back. A shorter one is in every text, and no key.
+const SHORTEST: usize = 6;
 /// Headers that are ours to set.
 const OURS: [&str; 7] = [
     "accept",
@@ -135,8 +137,9 @@ impl Place {
             header.set_sensitive(true);
             headers.insert(name.clone(), header);
             // Some servers quote what they were sent, and some without the scheme before it.
-            secrets.push(Secret::new(value));
-            secrets.extend(value.split_once(' ').map(|(_, bare)| Secret::new(bare)));
+            let bare = value.split_once(' ').map(|(_, bare)| bare);
+            let long = [Some(value), bare].into_iter().flatten().filter(|it| it.len() >= SHORTEST);
+            secrets.extend(long.map(Secret::new));
         }
         Ok((headers, secrets))
     }

@@ -153,8 +153,8 @@ fn refusal(status: StatusCode, said: &str) -> Failure {
     if let Some(code) = answer["error"]["code"].as_i64().filter(|code| *code < 0) {
         return protocol_error(code, words.as_deref());
     }
-    let reason = answer.pointer("/error/details/0/reason").and_then(Value::as_str);
-    if reason == Some("TASK_NOT_FOUND") {
+    let mut details = answer["error"]["details"].as_array().into_iter().flatten();
+    if details.any(|detail| detail["reason"] == "TASK_NOT_FOUND") {
         return Failure::TaskLost;
     }
     if status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429) {

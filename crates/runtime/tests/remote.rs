@@ -252,6 +252,19 @@ async fn an_answer_that_does_not_arrive_is_sent_again() {
 }
 
 #[tokio::test]
+async fn an_answer_that_never_arrived_is_not_asked_for_again() {
+    let script = [asks("q", "Which?"), unknown(false), done("good")];
+    for (world, agent) in worlds("", &script) {
+        let run = world.run("shop", json!("x")).await;
+        decide(&world, &run, Decision::respond("this")).await;
+        assert_eq!(world.pending(&run)[0].body.kind, RequestKind::StepError);
+        decide(&world, &run, retry()).await;
+        assert_eq!(output(&world, &run), "good");
+        assert_eq!(agent.heard(), ["begin x", "answer T q this", "answer T q this"]);
+    }
+}
+
+#[tokio::test]
 async fn a_failure_is_put_to_a_person() {
     let failed = RemoteState::Failed(ErrorInfo::new("broken", "it broke"));
     for (world, agent) in worlds("", &[failed.clone(), failed, done("third time")]) {

@@ -34,7 +34,7 @@ impl Turn<'_> {
         let mut round = 0;
         loop {
             round += 1;
-            let (key, task, error) = match self.until_it_rests(remote, round, next).await? {
+            let (key, again, error) = match self.until_it_rests(remote, round, next).await? {
                 Rests::Standing(key, Standing::Answer(reply)) => {
                     let text = reply.parts.iter().rev().find_map(as_text);
                     match output::check(text, self.agent.output.as_ref().map(|(_, it)| it)) {
@@ -54,12 +54,12 @@ impl Turn<'_> {
                             next = Next::Begin;
                             continue;
                         }
-                        Err(problem) => (key, None, self.unfit(&problem)),
+                        Err(problem) => (key, Next::Begin, self.unfit(&problem)),
                     }
                 }
                 Rests::Standing(key, Standing::Said(value)) => match self.taken_over(&value) {
                     Ok(payload) => return Ok(payload),
-                    Err(error) => (key, None, error),
+                    Err(error) => (key, Next::Begin, error),
                 },
                 Rests::Standing(key, Standing::Task(task)) => match (&task.state, &task.task) {
                     (RemoteState::Asks(question), Some(_)) => {
@@ -71,21 +71,20 @@ impl Turn<'_> {
                             }
                             Err(error) => {
                                 self.let_go(remote, round, &task).await;
-                                (key, None, error)
+                                (key, Next::Begin, error)
                             }
                         }
                     }
-                    _ => (key, None, ErrorInfo::new("internal", "the task does not rest")),
+                    _ => (key, Next::Begin, ErrorInfo::new("internal", "the task does not rest")),
                 },
-                Rests::Failed(key, error) => (key, None, error),
-                Rests::Stuck(key, task, error) => (key, Some(task), error),
+                Rests::Failed(key, error) => (key, Next::Begin, error),
+                Rests::Stuck(key, again, error) => (key, *again, error),
             };
-            next = match (self.rescue(&key, error).await?, task) {
-                (Rescue::Retry, None) => Next::Begin,
-                (Rescue::Retry, Some(task)) => Next::Look(*task),
-                (Rescue::Give(payload), task) => {
-                    if let Some(task) = task {
-                        self.let_go(remote, round, &task).await;
+            next = match self.rescue(&key, error).await? {
+                Rescue::Retry => again,
+                Rescue::Give(payload) => {
+                    if let Some(task) = again.task() {
+                        self.let_go(remote, round, task).await;
                     }
                     return Ok(payload);
                 }

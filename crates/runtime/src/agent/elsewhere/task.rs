@@ -33,11 +33,31 @@ pub(super) enum Next {
     Look(RemoteTask),
 }
 
+impl Next {
+    /// What to do when the task is taken up again: `answer` is what has not arrived.
+    fn again(task: RemoteTask, answer: Option<RemoteAnswer>) -> Self {
+        match answer {
+            Some(answer) => {
+                Self::Answer { task, question: answer.question, parts: answer.message.parts }
+            }
+            None => Self::Look(task),
+        }
+    }
+
+    /// The task it is about.
+    pub(super) fn task(&self) -> Option<&RemoteTask> {
+        match self {
+            Self::Begin => None,
+            Self::Answer { task, .. } | Self::Look(task) => Some(task),
+        }
+    }
+}
+
 /// How a task came to rest, and under which key that is in the journal.
 pub(super) enum Rests {
     Standing(String, Standing),
-    /// It has a task that we have no way to go on with.
-    Stuck(String, Box<RemoteTask>, ErrorInfo),
+    /// It has a task that cannot be waited for; trying again does what comes next.
+    Stuck(String, Box<Next>, ErrorInfo),
     Failed(String, ErrorInfo),
 }
 
@@ -89,7 +109,7 @@ impl Turn<'_> {
                     failures += 1;
                     if !passes || failures >= MAX_FAILURES {
                         let error = error.clone();
-                        return Ok(Rests::Stuck(key, task, error));
+                        return Ok(Rests::Stuck(key, Box::new(Next::again(*task, answer)), error));
                     }
                     Some(())
                 }
@@ -107,7 +127,8 @@ impl Turn<'_> {
             if look > 1 || unknown.is_some() {
                 let now = ctx.now(&format!("{key}@now")).await?;
                 if now.since(began) > remote.timeout() {
-                    return Ok(Rests::Stuck(key, task, self.too_long(remote)));
+                    let next = Box::new(Next::again(*task, answer));
+                    return Ok(Rests::Stuck(key, next, self.too_long(remote)));
                 }
                 rests += 1;
                 ctx.sleep(&format!("rest/{round}/{look}"), rest(rests)).await?;
