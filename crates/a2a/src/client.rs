@@ -122,6 +122,9 @@ impl A2aAgent {
                 Err(failure) => return Err(failure),
             };
             let arrived = found.history.iter().any(|it| it.message_id == message.message_id);
+            if !arrived && question::was_answered(&found, &question) {
+                return Err(Failure::Overtaken);
+            }
             if arrived || !waits(&found) || question::id(&found) != question {
                 return self.stands(Told::Task(Box::new(found)), Some(&question));
             }
@@ -240,7 +243,7 @@ impl A2aAgent {
     fn unsure(&self, task: String, context: Option<String>, failure: &Failure) -> RemoteTask {
         let error = failure.info(&self.name);
         let state = match failure {
-            Failure::TaskLost => RemoteState::Failed(error),
+            Failure::TaskLost | Failure::Overtaken => RemoteState::Failed(error),
             _ => RemoteState::Unknown { error, passes: failure.passes() },
         };
         RemoteTask { remote: self.name.clone(), task: Some(task), context, state }

@@ -28,6 +28,8 @@ pub(crate) enum Failure {
     Refused(String),
     #[error("it does not know the task any more")]
     TaskLost,
+    #[error("the task went on with another answer than ours")]
+    Overtaken,
 }
 
 impl Failure {
@@ -40,6 +42,7 @@ impl Failure {
             Self::Protocol(_) => "a2a_protocol",
             Self::Refused(_) => "a2a_refused",
             Self::TaskLost => "a2a_task_lost",
+            Self::Overtaken => "a2a_overtaken",
         }
     }
 
@@ -50,6 +53,9 @@ impl Failure {
             Self::Auth(_) => Some("look at `token_env` and `headers_env`, and at what they name"),
             Self::Unavailable { .. } => Some("look at `url`, and whether the agent runs"),
             Self::Protocol(_) => Some("look whether `url` leads to the agent and nothing between"),
+            Self::Overtaken => Some(
+                "somebody else answered, such as the run this is a fork of; trying again begins a new task",
+            ),
             Self::TaskLost => Some("it may have been restarted; trying again begins a new task"),
         }
     }

@@ -6,7 +6,7 @@ use signoff_core::schema;
 use signoff_core::text::{clean, digest};
 use signoff_tools::RemoteQuestion;
 
-use crate::wire::{Message, Part, Task, TaskState};
+use crate::wire::{Message, Part, Role, Task, TaskState};
 
 /// The longest question, in bytes.
 const MAX_PROMPT: usize = 4 * 1024;
@@ -28,6 +28,13 @@ pub(crate) fn id(task: &Task) -> String {
         },
         |id| digest(id, 32),
     )
+}
+
+/// Whether somebody has answered the question: it is in the history, and a message to the agent after it.
+pub(crate) fn was_answered(task: &Task, question: &str) -> bool {
+    let mut said = task.history.iter();
+    said.any(|message| digest(&message.message_id, 32) == question)
+        && said.any(|message| message.role == Role::User)
 }
 
 /// The question of a task that waits for something.

@@ -107,6 +107,22 @@ async fn a_question_just_answered_is_not_asked_again_at_once() {
 }
 
 #[tokio::test]
+async fn an_answer_that_comes_after_another_is_an_error() {
+    let (fake, desk) = desk(false, 0).await;
+    let question = question(&fake).await;
+    desk.lock().unwrap().heard = vec![
+        json!({ "messageId": "its-message", "role": "ROLE_AGENT", "parts": [{ "text": "Which?" }] }),
+        json!({ "messageId": "of-another-run", "role": "ROLE_USER", "parts": [{ "text": "that" }] }),
+    ];
+    let late = answer(&fake, &question).await;
+    assert!(
+        matches!(&late.state, RemoteState::Failed(error) if error.code == "a2a_overtaken"),
+        "{late:?}"
+    );
+    assert_eq!(fake.count("SendMessage"), 0);
+}
+
+#[tokio::test]
 async fn an_answer_to_a_task_that_went_on_is_not_sent() {
     let (fake, desk) = desk(false, 0).await;
     assert!(matches!(answer(&fake, "another question").await.state, RemoteState::Asks(_)));
