@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use signoff_a2a::{A2aAgent, A2aConfig};
-use signoff_core::{Actor, Decision, RequestKind, RunStatus};
+use signoff_core::{Actor, Decision, Event, RequestKind, RunStatus};
 use signoff_net::{Client, Method, Policy, Request};
+use signoff_runtime::ForkRun;
 use signoff_testkit::peers::{copied, example, python};
 
 use crate::support::{decide, engine, output, pending, start};
@@ -165,4 +166,30 @@ async fn a_cancelled_run_cancels_its_task() {
     assert_eq!(engine.store().run(&run).unwrap().unwrap().status, RunStatus::Cancelled);
     let tasks = theirs.tasks().await;
     assert_eq!(tasks[0]["status"]["state"], "TASK_STATE_CANCELED", "{tasks:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_does_not_pass_off_another_answer_as_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = Agent::start(folder.path(), None, None);
+    let engine = engine(folder.path(), theirs.remote(), &workflow());
+    let run = start(&engine, "The lamp is broken, 120 please").await;
+    decide(&engine, &run, Decision::respond("yes")).await;
+    let journal = engine.store().entries(&run, 0, 100).unwrap();
+    let decided = journal.iter().find(|it| matches!(it.event, Event::Decided { .. })).unwrap();
+    let fork = ForkRun {
+        run: run.clone(),
+        at: decided.seq,
+        decision: Some(Decision::respond("no")),
+        by: Actor::local(),
+    };
+    let forked = engine.fork(fork).await.unwrap().run;
+    engine.idle().await;
+    assert_eq!(pending(&engine, &forked).body.context["error"]["code"], "a2a_overtaken");
+    decide(&engine, &forked, Decision::Retry { feedback: None }).await;
+    // A new task, which knows the conversation but asks again: it is a new task.
+    decide(&engine, &forked, Decision::respond("no")).await;
+    assert_eq!(output(&engine, &forked), "120 not granted");
+    assert_eq!(output(&engine, &run), "120 granted");
+    assert_eq!(theirs.tasks().await.len(), 2);
 }
