@@ -102,6 +102,9 @@ impl App {
         for source in config.sources()? {
             builder = builder.source(source);
         }
+        for remote in config.remotes()? {
+            builder = builder.remote(remote);
+        }
         for (alias, model) in config.models()? {
             builder = builder.model(&alias, model);
         }

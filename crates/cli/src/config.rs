@@ -1,4 +1,4 @@
-//! `signoff.toml`: which models there are.
+//! `signoff.toml`: which models, tools, tool servers and remote agents there are.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,11 @@ use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
+use signoff_a2a::{A2aAgent, A2aConfig};
 use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind, ScriptReader};
 use signoff_runtime::{Clock, SystemClock};
-use signoff_tools::{Builtin, Tool, ToolSource};
+use signoff_tools::{Builtin, Remote, Tool, ToolSource};
 
 use crate::failure::{Failure, Result};
 use crate::library::{self, Offers, Report};
@@ -35,6 +36,9 @@ pub(crate) struct Config {
     /// Tool servers that speak MCP, by the name workflows know them by: `mcp:NAME/TOOL`.
     #[serde(default)]
     mcp: BTreeMap<String, McpServerConfig>,
+    /// Agents that run elsewhere and speak A2A, by the name workflows know them by: `remote: NAME`.
+    #[serde(default)]
+    a2a: BTreeMap<String, A2aConfig>,
     /// Where it was read; paths in it are relative to this.
     #[serde(skip)]
     folder: PathBuf,
@@ -115,10 +119,21 @@ impl Config {
         Ok(sources)
     }
 
+    /// The agents that run elsewhere. None is spoken to before it is used.
+    pub(crate) fn remotes(&self) -> Result<Vec<Arc<dyn Remote>>> {
+        let mut remotes: Vec<Arc<dyn Remote>> = Vec::new();
+        for (name, config) in &self.a2a {
+            let agent = A2aAgent::new(name, config);
+            remotes.push(Arc::new(agent.map_err(crate::app::lacks)?));
+        }
+        Ok(remotes)
+    }
+
     /// What workflows may name.
     pub(crate) fn offers(&self) -> Result<Offers> {
         let tools = self.tools()?.iter().map(|tool| tool.spec().name.to_string()).collect();
-        Ok(Offers { tools, sources: self.mcp.keys().cloned().collect() })
+        let sources = self.mcp.keys().cloned().collect();
+        Ok(Offers { tools, sources, remotes: self.a2a.keys().cloned().collect() })
     }
 
     /// The models, by alias.

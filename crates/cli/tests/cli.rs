@@ -14,6 +14,8 @@ mod journal;
 mod looks;
 #[path = "cli/money.rs"]
 mod money;
+#[path = "cli/remote.rs"]
+mod remote;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/support.rs"]

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod request;
 pub mod schema;
 pub mod state;
+pub mod text;
 pub mod time;
 pub mod tool;
 pub mod workflow;

@@ -10,6 +10,8 @@ mod fuzz;
 mod graph;
 #[path = "workflow/link.rs"]
 mod link;
+#[path = "workflow/remote.rs"]
+mod remote;
 #[path = "workflow/schemas.rs"]
 mod schemas;
 #[path = "workflow/shape.rs"]

@@ -27,7 +27,7 @@ use crate::content;
 use crate::desk::Asked;
 use crate::question::{Asker, Form, Question, together};
 use crate::session::Session;
-use crate::text::clean;
+use signoff_core::text::clean;
 
 /// The key under which a server finds our idempotency key.
 const IDEMPOTENCY_KEY: &str = "dev.signoff/idempotencyKey";

@@ -1,9 +1,8 @@
 //! What a tool gave, as JSON for a model.
 
 use serde_json::{Value, json};
+use signoff_core::text::clean;
 use signoff_tools::ToolError;
-
-use crate::text::clean;
 
 /// The longest piece of binary data that is kept, in characters of base64.
 const MAX_DATA: usize = 32 * 1024;

@@ -26,7 +26,6 @@ mod question;
 mod session;
 mod source;
 mod stdio;
-mod text;
 mod tool;
 
 pub use config::McpServerConfig;

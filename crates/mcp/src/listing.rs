@@ -6,6 +6,7 @@ use std::time::Duration;
 use rmcp::ServiceError;
 use rmcp::model::{PaginatedRequestParams, Tool, ToolAnnotations};
 use serde_json::{Value, json};
+use signoff_core::text::clean;
 use signoff_core::tool::Effects;
 use signoff_core::{ToolSpec, schema};
 use signoff_tools::ToolError;
@@ -13,7 +14,6 @@ use tokio::time::timeout;
 
 use crate::name;
 use crate::session::Session;
-use crate::text::clean;
 
 /// The most tools of one server.
 const MAX_TOOLS: usize = 500;

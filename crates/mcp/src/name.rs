@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::text::digest;
+use signoff_core::text::digest;
 
 /// The longest name that all model providers take.
 const MAX_NAME: usize = 64;

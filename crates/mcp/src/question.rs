@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use signoff_core::request::RequestBody;
+use signoff_core::text::{clean, digest};
 use signoff_core::{DecisionKind, schema};
-
-use crate::text::{clean, digest};
 
 /// The longest question, in bytes.
 const MAX_MESSAGE: usize = 4 * 1024;

@@ -21,7 +21,7 @@ use crate::config::{Place, header_value};
 use crate::desk::{Desk, Handler};
 use crate::http::{Patience, Web};
 use crate::stdio::{self, LastWords, MAX_LINE, Process};
-use crate::text::clean;
+use signoff_core::text::clean;
 
 /// How long a server may take to be ready.
 const READY_WITHIN: Duration = Duration::from_mins(1);

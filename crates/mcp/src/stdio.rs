@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::config::Program;
-use crate::text::clean;
+use signoff_core::text::clean;
 
 /// The longest line that is read, in bytes. A server that sends more is cut off.
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;

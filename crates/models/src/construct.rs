@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use signoff_core::{Span, Timestamp};
 use signoff_net::header::{HeaderMap, HeaderName, HeaderValue};
-use signoff_net::{Policy, Url};
+use signoff_net::{Policy, Secret, Url};
 
 use crate::anthropic;
 use crate::config::{ConfigError, Effort, ProviderConfig};
@@ -14,7 +14,6 @@ use crate::prices::Priced;
 use crate::protocol::{Protocol, Settings};
 use crate::provider::Provider;
 use crate::resilient::{Resilient, Retries};
-use crate::secret::Secret;
 
 const OPENAI: &str = "https://api.openai.com/v1";
 const ANTHROPIC: &str = "https://api.anthropic.com/v1";

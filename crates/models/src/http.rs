@@ -6,14 +6,13 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 use signoff_core::Timestamp;
 use signoff_net::header::HeaderMap;
-use signoff_net::{Client, Method, NetError, Policy, Request, Response, Url};
+use signoff_net::{Client, Method, NetError, Policy, Request, Response, Secret, Url};
 
 use crate::assembly::Sink;
 use crate::failure;
 use crate::protocol::{Protocol, Settings, Stream};
 use crate::provider::{BoxFuture, ModelError, ModelReply, ModelRequest, Provider};
 use crate::retry_after;
-use crate::secret::Secret;
 
 /// How much of an error's body is read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;

@@ -23,8 +23,6 @@ mod render;
 mod resilient;
 mod retry_after;
 mod scripted;
-mod secret;
-mod sse;
 mod wire_name;
 
 pub use budget::{Budget, Omitted, trim};
@@ -36,4 +34,4 @@ pub use protocol::decode;
 pub use provider::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage};
 pub use resilient::{Resilient, Retries};
 pub use scripted::{ScriptError, Scripted};
-pub use secret::Secret;
+pub use signoff_net::Secret;

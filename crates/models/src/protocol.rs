@@ -1,12 +1,12 @@
 //! What a protocol is: a way to write requests and a way to read replies. No network here.
 
 use serde_json::Value;
+use signoff_net::sse;
 
 use crate::assembly::Sink;
 use crate::config::ProviderKind;
 use crate::failure;
 use crate::provider::{ModelError, ModelReply, ModelRequest};
-use crate::sse;
 use crate::wire_name::ToolNames;
 use crate::{anthropic, chat, openai};
 

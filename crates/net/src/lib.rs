@@ -19,6 +19,8 @@ mod error;
 mod policy;
 mod resolver;
 mod response;
+mod secret;
+pub mod sse;
 
 pub use address::{Zone, zone};
 pub use client::{Client, Request};
@@ -28,3 +30,4 @@ pub use reqwest::header;
 pub use reqwest::{Method, StatusCode, Url};
 pub use resolver::{Lookup, SystemLookup};
 pub use response::Response;
+pub use secret::Secret;

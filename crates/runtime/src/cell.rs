@@ -3,7 +3,7 @@
 //! The cell is where the journal grows: [`RunCell::emit`] numbers an event, folds it into the state
 //! and queues it for the store. Everything else about a run follows from its state.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -11,9 +11,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use futures_util::task::AtomicWaker;
 use signoff_core::journal::{Entry, ErrorInfo, Event, Input};
 use signoff_core::{ActivationId, RunId, RunState, Seq, Timestamp, plan};
-
 use signoff_store::Lease;
 
+use crate::context::open_tasks;
 use crate::definition::Definition;
 use crate::engine::EngineInner;
 
@@ -53,6 +53,8 @@ pub(crate) struct Inner {
     /// Activations under way, with what they wait for.
     pub(crate) links: BTreeMap<ActivationId, Link>,
     barriers: Vec<Waker>,
+    /// Tasks elsewhere that nobody waits for any more, as agent and task.
+    pub(crate) orphans: BTreeSet<(String, String)>,
 }
 
 /// What an activation under way waits for.
@@ -93,6 +95,9 @@ impl Inner {
     pub(crate) fn emit(&mut self, at: Timestamp, event: Event) {
         if self.lost.is_some() {
             return;
+        }
+        if matches!(event, Event::RunCancelled { .. } | Event::RunFailed { .. }) {
+            self.orphans = open_tasks(&self.state);
         }
         let entry = Entry { seq: self.state.seq + 1, at, event };
         if let Err(error) = self.state.apply(&entry) {
@@ -193,6 +198,7 @@ impl RunCell {
                 ready,
                 links: BTreeMap::new(),
                 barriers: Vec::new(),
+                orphans: BTreeSet::new(),
             }),
             driver: AtomicWaker::new(),
             inputs_waiting: AtomicBool::new(false),

@@ -1,11 +1,13 @@
 //! Drives one run: starts what can move, journals what comes of it, parks it when nothing can.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
+use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, Stream};
 use signoff_core::journal::{ErrorInfo, Outcome};
 use signoff_core::state::RunEnd;
@@ -21,6 +23,8 @@ use crate::live::LiveEvent;
 const MAX_PENDING: usize = 1024;
 /// A run shorter than this loads fast enough without a snapshot.
 const FIRST_SNAPSHOT: Seq = 512;
+/// How long an agent elsewhere may take to hear that its task is not wanted any more.
+const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// How driving a run ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +102,8 @@ impl EngineInner {
                         self.nudge(&parent.run).await;
                     }
                     self.drive_parts_of(&run).await;
+                    let orphans = std::mem::take(&mut cell.lock().orphans);
+                    self.let_go(orphans).await;
                     return end;
                 }
                 // An input that came while the run was being parked found it leased: it is ours to see.
@@ -113,6 +119,18 @@ impl EngineInner {
             }
             return end;
         }
+    }
+
+    /// Tells agents elsewhere that nobody waits for their tasks any more. As far as they listen: the
+    /// run has ended either way.
+    async fn let_go(&self, orphans: BTreeSet<(String, String)>) {
+        let told = orphans.into_iter().filter_map(|(remote, task)| {
+            let remote = self.parts.remote(&remote).ok()?;
+            Some(async move {
+                let _ = tokio::time::timeout(LAST_WORD, remote.cancel(task)).await;
+            })
+        });
+        join_all(told).await;
     }
 
     /// Drives what is part of a run that has just ended: it has been told to end too.

@@ -8,6 +8,7 @@
 pub mod answers;
 pub mod chance;
 pub mod ledger;
+pub mod peers;
 pub mod process;
 pub mod record;
 pub mod workflows;

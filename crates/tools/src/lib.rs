@@ -8,12 +8,17 @@ mod command;
 #[cfg(unix)]
 mod files;
 mod http;
+mod remote;
 mod tool;
 mod user_input;
 
 pub use builtin::{Builtin, CommandSettings, FileSettings, HeaderValue, HttpSettings};
 pub use calendar::Calendar;
 pub use canned::Canned;
+pub use remote::{
+    Remote, RemoteAnswer, RemoteMessage, RemotePart, RemoteQuestion, RemoteState, RemoteTask,
+    RemoteWatch,
+};
 pub use tool::{
     BoxFuture, FnTool, Invocation, Round, Tool, ToolError, ToolQuestion, ToolReply, ToolSource,
 };

@@ -32,6 +32,8 @@ pub(crate) struct Offers {
     pub(crate) tools: Vec<String>,
     /// Tool servers.
     pub(crate) sources: Vec<String>,
+    /// Agents that run elsewhere.
+    pub(crate) remotes: Vec<String>,
 }
 
 struct Loaded {
@@ -200,7 +202,8 @@ fn parse(
     tools.push(REQUEST_USER_INPUT);
     tools.extend(offers.tools.iter().map(String::as_str));
     let sources = offers.sources.iter().map(String::as_str).collect();
-    let known = Known { tools, sources, ..Known::default() };
+    let remotes = offers.remotes.iter().map(String::as_str).collect();
+    let known = Known { tools, sources, remotes, ..Known::default() };
     match Workflow::parse(text, files, &known) {
         Ok(parsed) => {
             let problems = report::canned_problems(&parsed);

@@ -133,7 +133,8 @@ impl JournalReader {
                     self.calls.insert((activation, effect), Arc::clone(&call.name));
                 }
             }
-            let mut found = what("model", who, parts(&reply.parts));
+            let kind = if kind == EffectKind::Remote { "remote" } else { "model" };
+            let mut found = what(kind, who, parts(&reply.parts));
             if !reply.usage.is_nothing() {
                 found.text = format!("{} ({})", found.text, reply.usage);
             }
@@ -145,6 +146,7 @@ impl JournalReader {
             }
             (EffectKind::Tool, None) => what("tool", who, ended(outcome)),
             (EffectKind::Model, _) => what("model", who, ended(outcome)),
+            (EffectKind::Remote, _) => what("remote", who, remote(outcome)),
             (EffectKind::Local, _) => what("effect", who, format!("{key}: {}", ended(outcome))),
         }
     }
@@ -192,6 +194,25 @@ fn payload(payload: &Payload) -> String {
         Payload::Text(n) | Payload::Json(n) => format!("message {}", n + 1),
         Payload::Join(edge) => format!("all of edge {edge}"),
         Payload::Input => "the input".to_owned(),
+    }
+}
+
+/// How a task of an agent elsewhere stands.
+fn remote(outcome: &Outcome) -> String {
+    let Outcome::Ok(value) = outcome else { return ended(outcome) };
+    let task = value["task"].as_str().map(|task| format!("task {task} ")).unwrap_or_default();
+    let state = &value["state"];
+    let said = |place: &str| state.pointer(place).map(inline).unwrap_or_default();
+    if state == "working" {
+        format!("{task}is being worked on")
+    } else if state.get("asks").is_some() {
+        format!("{task}asks: {}", said("/asks/request/prompt"))
+    } else if state.get("failed").is_some() {
+        format!("{task}failed: {}", said("/failed/message"))
+    } else if state.get("unknown").is_some() {
+        format!("{task}cannot be looked at: {}", said("/unknown/error/message"))
+    } else {
+        inline(value)
     }
 }
 

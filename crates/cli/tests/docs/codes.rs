@@ -79,7 +79,9 @@ fn collect(source: &str, codes: &mut BTreeSet<String>) {
 
 /// The string literals that look like codes.
 fn literals(body: &str) -> impl Iterator<Item = String> {
-    let is_code =
-        |text: &&str| !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let is_code = |text: &&str| {
+        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(fits)
+    };
     body.split('"').skip(1).step_by(2).filter(is_code).map(str::to_owned)
 }

@@ -294,6 +294,8 @@ pub enum EffectKind {
     Model,
     /// A tool was called.
     Tool,
+    /// An agent elsewhere was sent a message, or asked how it stands.
+    Remote,
     /// The clock was read, an id made, or a library user's own effect.
     Local,
 }

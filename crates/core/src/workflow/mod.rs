@@ -141,15 +141,20 @@ impl Pattern {
     }
 }
 
-/// An agent.
+/// An agent: a model with instructions, or one that runs elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{ "required": ["instructions"] }, { "required": ["remote"] }]))]
 pub struct Agent {
     /// What people call it. Its id, if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it is told to be and do: text, or the name of a `.md` or `.txt` file beside this one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instructions: String,
+    /// In place of instructions: an agent that runs elsewhere, by the name the configuration gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
     /// The tools it may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
@@ -218,6 +223,7 @@ impl Default for Agent {
         Self {
             name: None,
             instructions: String::new(),
+            remote: None,
             tools: Vec::new(),
             output: None,
             model: None,

@@ -57,7 +57,7 @@ fn explain(error: &ValidationError<'_>) -> Vec<Problem> {
                 "" => format!("`{property}` is missing"),
                 _ => format!("{here} needs `{property}`"),
             };
-            let about = parent_schema(error)
+            let about = described_near(error)
                 .and_then(|schema| schema["properties"][property]["description"].as_str());
             vec![Problem::key(path, message).maybe_hint(about.map(|about| {
                 let about = about.split('\n').next().unwrap_or(about);
@@ -176,6 +176,16 @@ fn not_one_of(path: &str, instance: &Value, options: &[&str]) -> Problem {
 fn parent_schema(error: &ValidationError<'_>) -> Option<&'static Value> {
     let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
     SCHEMA.pointer(parent)
+}
+
+/// The same, or where that is one of several ways, the schema they are ways of.
+fn described_near(error: &ValidationError<'_>) -> Option<&'static Value> {
+    let here = parent_schema(error)?;
+    if here.get("properties").is_some() {
+        return Some(here);
+    }
+    let (path, _) = error.schema_path().as_str().split_once("/anyOf/")?;
+    SCHEMA.pointer(path)
 }
 
 fn properties_at(error: &ValidationError<'_>) -> Vec<String> {

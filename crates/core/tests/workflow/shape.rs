@@ -16,7 +16,7 @@ fn unknown_keys() {
     );
     assert_eq!(
         wrong(&changed("    answer_within: 30m", "    temperature: 1")),
-        "24:5: unknown key `temperature`\nhint: known keys here: `name`, `instructions`, `tools`, \
+        "24:5: unknown key `temperature`\nhint: known keys here: `name`, `instructions`, `remote`, `tools`, \
          `output`, `model`, `answer_within`, `default_answer`, `escalate_to`, `human_input`, `follow_ups`, `context_tokens`, `max_steps`"
     );
     assert_eq!(

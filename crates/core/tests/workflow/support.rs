@@ -73,6 +73,7 @@ pub(crate) fn known() -> Known<'static> {
         tools: vec!["request_user_input", "current_time"],
         functions: vec!["publish"],
         sources: vec!["places"],
+        remotes: vec!["refunds", "travel-desk"],
         workflows: None,
         models: Some(vec!["default", "fast"]),
     }

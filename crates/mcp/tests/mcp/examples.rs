@@ -1,33 +1,17 @@
 //! The examples of `docs/examples`, as they stand there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
 use signoff_core::Decision;
 use signoff_mcp::{McpServerConfig, McpSource};
+use signoff_testkit::peers::{copied, example, install, python};
 
 use crate::durable::{decide, engine, output, pending, start};
-use crate::support::{cache, install};
-
-fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples").join(name)
-}
 
 fn read(name: &str, file: &str) -> String {
     std::fs::read_to_string(example(name).join(file)).unwrap()
-}
-
-/// A copy of an example, with what it needs beside it.
-fn copied(name: &str) -> PathBuf {
-    let folder = cache(name);
-    for file in std::fs::read_dir(example(name)).unwrap() {
-        let file = file.unwrap();
-        if file.file_type().unwrap().is_file() {
-            std::fs::copy(file.path(), folder.join(file.file_name())).unwrap();
-        }
-    }
-    folder
 }
 
 /// The one server of an example's `signoff.toml`.
@@ -49,11 +33,7 @@ fn server(folder: &Path, name: &str) -> (String, McpServerConfig) {
 #[tokio::test(flavor = "multi_thread")]
 async fn python_functions_are_tools() {
     let folder = copied("mcp-python");
-    let python = folder.join("venv/bin/python");
-    install(&folder, &python, &["python3", "-m", "venv", "venv"]);
-    let done = folder.join("venv/bin/mcp");
-    let pip = ["venv/bin/python", "-m", "pip", "install", "-q", "-r", "requirements.txt"];
-    install(&folder, &done, &pip);
+    python(&folder, "mcp");
     let (name, config) = server(&folder, "mcp-python");
     let make = || McpSource::new(&name, &config, &folder).unwrap();
     let (workflow, script) =

@@ -1,45 +1,13 @@
 //! Servers to talk to.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use signoff_core::{Decision, Timestamp};
 use signoff_mcp::{McpServerConfig, McpSource};
+use signoff_testkit::peers::{cache, install};
 use signoff_tools::{Invocation, Round, Tool, ToolError, ToolQuestion, ToolReply, ToolSource as _};
-
-/// Where installed servers are kept between runs of the tests.
-pub(crate) fn cache(name: &str) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
-    let folder = target.join("mcp-servers").join(name);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.canonicalize().unwrap()
-}
-
-/// Runs `command` in `folder` unless it has done so before. Each test may be a process of its own, so a
-/// lock on a file lets one at a time install, and a mark says that it came to its end.
-pub(crate) fn install(folder: &Path, result: &Path, command: &[&str]) {
-    let lock = std::fs::File::create(folder.join("install.lock")).unwrap();
-    lock.lock().unwrap();
-    let mark = folder.join(format!("installed-{}", result.file_name().unwrap().display()));
-    let wanted = command.join(" ");
-    if result.exists() && std::fs::read_to_string(&mark).is_ok_and(|done| done == wanted) {
-        return;
-    }
-    let output = Command::new(command[0])
-        .args(&command[1..])
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap_or_else(|error| {
-            panic!("`{}` is needed for these tests and cannot be run: {error}", command[0])
-        });
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && result.exists(), "{command:?} failed:\n{words}");
-    std::fs::write(mark, wanted).unwrap();
-}
 
 const EVERYTHING: &str = "@modelcontextprotocol/server-everything";
 

@@ -12,6 +12,7 @@ use signoff_tools::{REQUEST_USER_INPUT, Tool, ToolSource, UserInput};
 
 use super::Turn;
 use super::people::answer_message;
+use super::spec::Here;
 use crate::context::Effect;
 
 /// What a call turned out to be.
@@ -28,6 +29,7 @@ impl Turn<'_> {
     /// its name is returned.
     pub(super) async fn perform(
         &mut self,
+        here: &Here,
         key: &str,
         calls: &[&ToolCall],
     ) -> Result<Option<Name>, ErrorInfo> {
@@ -35,7 +37,7 @@ impl Turn<'_> {
         for call in calls {
             let effect: Key = format!("{key}/{}", call.id).into();
             if &*call.name == REQUEST_USER_INPUT {
-                match self.question(call) {
+                match self.question(here, call) {
                     Ok((question, body)) => {
                         questions.push((effect, call.id.clone(), question, body));
                     }
@@ -44,8 +46,8 @@ impl Turn<'_> {
                 continue;
             }
             let wanted = match call.name.strip_prefix(HANDOFF_PREFIX) {
-                Some(to) => self.handoff(to, handed.as_ref()),
-                None => self.find_tool(&call.name).map_or_else(
+                Some(to) => handoff(here, to, handed.as_ref()),
+                None => self.find_tool(here, &call.name).map_or_else(
                     || Wanted::Nothing(format!("there is no tool `{}`", call.name)),
                     Wanted::Tool,
                 ),
@@ -94,8 +96,12 @@ impl Turn<'_> {
         Ok(handed)
     }
 
-    fn question(&mut self, call: &ToolCall) -> Result<(UserInput, RequestBody), String> {
-        if !self.agent.specs.iter().any(|spec| &*spec.name == REQUEST_USER_INPUT) {
+    fn question(
+        &mut self,
+        here: &Here,
+        call: &ToolCall,
+    ) -> Result<(UserInput, RequestBody), String> {
+        if !here.specs.iter().any(|spec| &*spec.name == REQUEST_USER_INPUT) {
             return Err("you cannot ask people; go on with what you know".to_owned());
         }
         if self.asked >= self.agent.people.follow_ups {
@@ -110,32 +116,32 @@ impl Turn<'_> {
         Ok((question, body))
     }
 
-    fn handoff(&self, to: &str, already: Option<&Name>) -> Wanted {
-        match (self.agent.handoffs.iter().find(|name| &***name == to), already) {
-            (None, _) => Wanted::Nothing(format!("you cannot hand over to `{to}`")),
-            (Some(_), Some(other)) => {
-                Wanted::Nothing(format!("you have handed over to `{other}` already"))
-            }
-            (Some(name), None) => Wanted::Handoff(name.clone()),
-        }
-    }
-
     /// A tool of the agent itself, or of a source as it is now.
-    fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    fn find_tool(&self, here: &Here, name: &str) -> Option<Arc<dyn Tool>> {
         let from_sources = || self.offered.iter().find(|tool| &*tool.spec().name == name);
-        self.agent.tools.get(name).or_else(from_sources).cloned()
+        here.tools.get(name).or_else(from_sources).cloned()
     }
 
     /// Asks the agent's sources for the tools they have now. A source that does not answer for a while
     /// has none.
-    pub(super) async fn look_at_sources(&mut self) {
+    pub(super) async fn look_at_sources(&mut self, here: &Here) {
         let mut offered = Vec::new();
-        for (source, pattern) in &self.agent.sources {
+        for (source, pattern) in &here.sources {
             let tools = patiently(&**source).await;
             let wanted = |tool: &Arc<dyn Tool>| pattern.fits(&tool.spec().name);
             offered.extend(tools.into_iter().filter(wanted));
         }
         self.offered = offered;
+    }
+}
+
+fn handoff(here: &Here, to: &str, already: Option<&Name>) -> Wanted {
+    match (here.handoffs.iter().find(|name| &***name == to), already) {
+        (None, _) => Wanted::Nothing(format!("you cannot hand over to `{to}`")),
+        (Some(_), Some(other)) => {
+            Wanted::Nothing(format!("you have handed over to `{other}` already"))
+        }
+        (Some(name), None) => Wanted::Handoff(name.clone()),
     }
 }
 

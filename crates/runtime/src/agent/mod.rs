@@ -4,8 +4,11 @@
 //! calls several; it is asked again with their results, until it gives its final answer or hands the
 //! conversation to another agent. The answer is checked, and a bad one gets one repair turn. Then a
 //! person is asked what to do, and the work is kept.
+//!
+//! An agent that runs elsewhere takes its turn there (`elsewhere.rs`).
 
 mod calls;
+mod elsewhere;
 mod people;
 mod spec;
 mod turn;

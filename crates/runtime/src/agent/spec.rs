@@ -1,4 +1,4 @@
-//! An agent made ready: its instructions, tools, model, and how it talks to people.
+//! An agent made ready: where it works, with what, and how it talks to people.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use signoff_core::journal::ErrorInfo;
 use signoff_core::message::HANDOFF_PREFIX;
 use signoff_core::schema::{self, Validator};
-use signoff_core::workflow::{HumanInput, Pattern};
+use signoff_core::workflow::{Agent, HumanInput, Pattern};
 use signoff_core::{Effects, Message, Name, Span, ToolSpec, Workflow};
 use signoff_models::{ModelRequest, Provider};
-use signoff_tools::{REQUEST_USER_INPUT, Tool, ToolSource, request_user_input};
+use signoff_tools::{REQUEST_USER_INPUT, Remote, Tool, ToolSource, request_user_input};
 
 use crate::engine::{Parts, ToolPattern};
 
@@ -18,16 +18,29 @@ use crate::engine::{Parts, ToolPattern};
 pub(crate) struct AgentSpec {
     pub(crate) id: Name,
     pub(crate) title: String,
+    pub(super) output: Option<(Arc<Value>, Validator)>,
+    pub(super) people: People,
+    pub(super) work: Work,
+}
+
+/// Where an agent works.
+pub(super) enum Work {
+    /// Here: a model with instructions and tools.
+    Here(Box<Here>),
+    /// Somewhere else.
+    Elsewhere(Arc<dyn Remote>),
+}
+
+/// What an agent works with that works here.
+pub(super) struct Here {
     pub(super) model: Name,
     pub(super) instructions: Arc<str>,
     pub(super) specs: Arc<[ToolSpec]>,
     pub(super) tools: HashMap<Name, Arc<dyn Tool>>,
     pub(super) sources: Vec<(Arc<dyn ToolSource>, ToolPattern)>,
-    pub(super) output: Option<(Arc<Value>, Validator)>,
     pub(super) provider: Arc<dyn Provider>,
     /// Whom it may hand the conversation to.
     pub(super) handoffs: Vec<Name>,
-    pub(super) people: People,
     pub(super) context_tokens: Option<u32>,
     pub(super) max_steps: u32,
 }
@@ -46,6 +59,59 @@ impl AgentSpec {
         let invalid = |problem: String| ErrorInfo::new("invalid_workflow", problem);
         let agent =
             workflow.agents.get(id).ok_or_else(|| invalid(format!("there is no agent `{id}`")))?;
+        let output = match workflow.output_schema(id) {
+            None => None,
+            Some(schema) => {
+                let validator = schema::compile(&schema).map_err(invalid)?;
+                Some((Arc::new(schema), validator))
+            }
+        };
+        let work = match &agent.remote {
+            Some(remote) => Work::Elsewhere(parts.remote(remote)?),
+            None => Work::Here(Box::new(Here::new(workflow, id, agent, parts)?)),
+        };
+        Ok(Self {
+            id: id.into(),
+            title: agent.name.clone().unwrap_or_else(|| id.to_owned()),
+            output,
+            people: People {
+                input: agent.human_input,
+                follow_ups: agent.follow_ups,
+                within: agent.answer_within,
+                default_answer: agent.default_answer.clone(),
+                escalate_to: agent.escalate_to.clone(),
+            },
+            work,
+        })
+    }
+
+    pub(super) fn request(
+        &self,
+        here: &Here,
+        turn: u32,
+        messages: Vec<Arc<Message>>,
+        offered: &[Arc<dyn Tool>],
+    ) -> ModelRequest {
+        let tools = if offered.is_empty() {
+            Arc::clone(&here.specs)
+        } else {
+            let offered = offered.iter().map(|tool| tool.spec().clone());
+            here.specs.iter().cloned().chain(offered).collect()
+        };
+        ModelRequest {
+            agent: self.id.clone(),
+            model: here.model.clone(),
+            turn,
+            instructions: Arc::clone(&here.instructions),
+            messages,
+            tools,
+            output: self.output.as_ref().map(|(schema, _)| Arc::clone(schema)),
+        }
+    }
+}
+
+impl Here {
+    fn new(workflow: &Workflow, id: &str, agent: &Agent, parts: &Parts) -> Result<Self, ErrorInfo> {
         let mut specs = Vec::new();
         let mut tools = HashMap::new();
         let mut sources = Vec::new();
@@ -66,58 +132,18 @@ impl AgentSpec {
         }
         let handoffs = handoffs(workflow, id);
         specs.extend(handoffs.iter().map(|to| handoff_tool(workflow, to)));
-        let output = match workflow.output_schema(id) {
-            None => None,
-            Some(schema) => {
-                let validator = schema::compile(&schema).map_err(invalid)?;
-                Some((Arc::new(schema), validator))
-            }
-        };
         let model = agent.model.as_ref().unwrap_or(&workflow.model);
         Ok(Self {
-            id: id.into(),
-            title: agent.name.clone().unwrap_or_else(|| id.to_owned()),
             model: model.as_str().into(),
             instructions: agent.instructions.as_str().into(),
             specs: specs.into(),
             tools,
             sources,
-            output,
             provider: parts.provider(&workflow.id, model)?,
             handoffs,
-            people: People {
-                input: agent.human_input,
-                follow_ups: agent.follow_ups,
-                within: agent.answer_within,
-                default_answer: agent.default_answer.clone(),
-                escalate_to: agent.escalate_to.clone(),
-            },
             context_tokens: agent.context_tokens,
             max_steps: agent.max_steps,
         })
-    }
-
-    pub(super) fn request(
-        &self,
-        turn: u32,
-        messages: Vec<Arc<Message>>,
-        offered: &[Arc<dyn Tool>],
-    ) -> ModelRequest {
-        let tools = if offered.is_empty() {
-            Arc::clone(&self.specs)
-        } else {
-            let offered = offered.iter().map(|tool| tool.spec().clone());
-            self.specs.iter().cloned().chain(offered).collect()
-        };
-        ModelRequest {
-            agent: self.id.clone(),
-            model: self.model.clone(),
-            turn,
-            instructions: Arc::clone(&self.instructions),
-            messages,
-            tools,
-            output: self.output.as_ref().map(|(schema, _)| Arc::clone(schema)),
-        }
     }
 }
 

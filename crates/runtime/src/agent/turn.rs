@@ -10,7 +10,7 @@ use signoff_core::{Message, Name, Part, Role};
 use signoff_models::{Budget, trim};
 use signoff_tools::Tool;
 
-use super::AgentSpec;
+use super::spec::{AgentSpec, Here, Work};
 use crate::context::{Context, Effect, View};
 use crate::output;
 
@@ -22,11 +22,13 @@ pub(crate) struct Turn<'a> {
     /// The message being made: references to what the model said and the tools gave.
     pub(super) unfinished: Vec<Part>,
     /// A bad answer and what is wrong with it, to be shown once.
-    repair: Option<(Arc<Reply>, String)>,
+    pub(super) repair: Option<(Arc<Reply>, String)>,
     /// The tools that the agent's sources have now.
     pub(super) offered: Vec<Arc<dyn Tool>>,
     /// How many questions people were asked in this turn.
     pub(super) asked: u32,
+    /// Whether it was told that it may ask no more.
+    pub(super) refused: bool,
 }
 
 /// How a turn ended.
@@ -53,20 +55,29 @@ impl<'a> Turn<'a> {
             repair: None,
             offered: Vec::new(),
             asked: 0,
+            refused: false,
         }
     }
 
     /// Takes the turn.
-    pub(crate) async fn take(mut self) -> Result<TurnEnd, ErrorInfo> {
+    pub(crate) async fn take(self) -> Result<TurnEnd, ErrorInfo> {
+        let agent = self.agent;
+        match &agent.work {
+            Work::Here(here) => self.take_here(here).await,
+            Work::Elsewhere(remote) => self.take_elsewhere(remote).await.map(TurnEnd::Answer),
+        }
+    }
+
+    async fn take_here(mut self, here: &Here) -> Result<TurnEnd, ErrorInfo> {
         let mut repaired = false;
-        for step in 1..=self.agent.max_steps {
+        for step in 1..=here.max_steps {
             let key = format!("m{step}");
-            self.look_at_sources().await;
-            let messages = self.messages_that_fit(&key).await?;
+            self.look_at_sources(here).await;
+            let messages = self.messages_that_fit(&key, here).await?;
             let asked = self
                 .ctx
-                .model(&key, &self.agent.provider, |turn| {
-                    self.agent.request(turn, messages, &self.offered)
+                .model(&key, &here.provider, |turn| {
+                    self.agent.request(here, turn, messages, &self.offered)
                 })
                 .await;
             let reply = match asked {
@@ -80,7 +91,7 @@ impl<'a> Turn<'a> {
             if !calls.is_empty() {
                 self.repair = None;
                 self.unfinished.push(Part::Effect(key.as_str().into()));
-                if let Some(to) = self.perform(&key, &calls).await? {
+                if let Some(to) = self.perform(here, &key, &calls).await? {
                     return Ok(TurnEnd::Handoff(to));
                 }
                 continue;
@@ -108,14 +119,14 @@ impl<'a> Turn<'a> {
             repaired = true;
             self.repair = Some((reply, problem));
         }
-        let AgentSpec { title, max_steps, .. } = self.agent;
-        let message = format!("{title} took {max_steps} steps without a final answer");
+        let (title, steps) = (&self.agent.title, here.max_steps);
+        let message = format!("{title} took {steps} steps without a final answer");
         Err(ErrorInfo::new("limit_steps", message)
             .hint("raise max_steps of this agent, or make its instructions clearer"))
     }
 
     /// The conversation, the turn so far, and what must be repaired.
-    fn messages(&self) -> Vec<Arc<Message>> {
+    pub(super) fn messages(&self) -> Vec<Arc<Message>> {
         let conversation = self.ctx.conversation(self.view);
         let mut messages: Vec<Arc<Message>> =
             conversation.iter().filter_map(Message::without_handoffs).collect();
@@ -136,11 +147,15 @@ impl<'a> Turn<'a> {
 
     /// The messages, as far as the agent's budget goes. What is left out is a decision of its own in
     /// the journal, before the model is asked.
-    async fn messages_that_fit(&self, key: &str) -> Result<Vec<Arc<Message>>, ErrorInfo> {
-        let Some(tokens) = self.agent.context_tokens.filter(|_| !self.ctx.is_done(key)) else {
+    async fn messages_that_fit(
+        &self,
+        key: &str,
+        here: &Here,
+    ) -> Result<Vec<Arc<Message>>, ErrorInfo> {
+        let Some(tokens) = here.context_tokens.filter(|_| !self.ctx.is_done(key)) else {
             return Ok(self.messages());
         };
-        let request = self.agent.request(0, self.messages(), &self.offered);
+        let request = self.agent.request(here, 0, self.messages(), &self.offered);
         let budget = Budget::tokens(tokens as usize).for_messages_of(&request);
         let (kept, omitted) = trim(&request.messages, budget);
         if let Some(omitted) = omitted {
@@ -164,7 +179,7 @@ impl<'a> Turn<'a> {
         self.message(parts)
     }
 
-    fn finish(&mut self, key: &str, answer: output::Answer) -> Payload {
+    pub(super) fn finish(&mut self, key: &str, answer: output::Answer) -> Payload {
         self.repair = None;
         self.unfinished.push(Part::Effect(key.into()));
         let message = self.close();
@@ -184,7 +199,7 @@ fn as_call(part: &Part) -> Option<&ToolCall> {
     }
 }
 
-fn as_text(part: &Part) -> Option<&str> {
+pub(super) fn as_text(part: &Part) -> Option<&str> {
     match part {
         Part::Text(text) => Some(text),
         _ => None,

@@ -29,6 +29,9 @@ const WORTH_A_COMMIT: Duration = Duration::from_millis(2);
 /// How often a model is asked again after a passing failure.
 const MODEL_ATTEMPTS: u32 = 3;
 
+/// What stands for a result that nobody knows.
+pub(crate) const MARKED: &str = "marked as done by a person";
+
 /// How an effect is treated.
 #[derive(Clone, Debug)]
 pub struct Effect {
@@ -277,7 +280,7 @@ impl Context {
                 Ok(Some(Outcome::Ok(Arc::new(content))))
             }
             Answer::Decided { .. } => {
-                let marked = json!({ "status": "marked as done by a person" });
+                let marked = json!({ "status": MARKED });
                 Ok(Some(Outcome::Ok(Arc::new(marked))))
             }
             Answer::Expired | Answer::Withdrawn => Err(ErrorInfo::new(

@@ -6,6 +6,7 @@
 
 mod dispatch;
 mod effect;
+mod remote;
 mod wait;
 
 use std::future::poll_fn;
@@ -16,6 +17,8 @@ use signoff_core::journal::{Delivered, ErrorInfo, Event, Payload};
 use signoff_core::{ActivationId, Message, Name, RunId, Timestamp};
 
 pub use effect::Effect;
+pub(crate) use effect::MARKED;
+pub(crate) use remote::{Standing, open_tasks};
 
 use crate::cell::{Link, RunCell};
 

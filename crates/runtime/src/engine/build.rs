@@ -10,7 +10,7 @@ use signoff_core::journal::ErrorInfo;
 use signoff_core::{Span, Workflow};
 use signoff_models::Provider;
 use signoff_store::{NodeId, Store};
-use signoff_tools::{Tool, ToolSource};
+use signoff_tools::{Remote, Tool, ToolSource};
 use tokio::sync::Notify;
 
 use super::{Engine, EngineInner, Parts};
@@ -119,6 +119,13 @@ impl EngineBuilder {
     #[must_use]
     pub fn source(mut self, source: Arc<dyn ToolSource>) -> Self {
         self.parts.sources.insert(source.name().to_owned(), source);
+        self
+    }
+
+    /// An agent that runs elsewhere, known to workflow files as `remote: NAME`.
+    #[must_use]
+    pub fn remote(mut self, remote: Arc<dyn Remote>) -> Self {
+        self.parts.remotes.insert(remote.name().to_owned(), remote);
         self
     }
 

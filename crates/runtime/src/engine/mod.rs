@@ -96,7 +96,7 @@ pub(crate) struct EngineInner {
     pub(crate) lease_ttl: Span,
     pub(crate) live: Broadcaster,
     pub(crate) schemas: Compiled,
-    parts: Parts,
+    pub(crate) parts: Parts,
     /// What new runs start on, by workflow id.
     current: BTreeMap<String, Arc<Definition>>,
     /// What any run may be on, by content hash.

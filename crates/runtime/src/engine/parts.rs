@@ -7,7 +7,7 @@ use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_core::workflow::CannedTool;
 use signoff_models::Provider;
-use signoff_tools::{Canned, Tool, ToolSource};
+use signoff_tools::{Canned, Remote, Tool, ToolSource};
 
 use crate::executor::Executor;
 
@@ -40,6 +40,7 @@ pub(crate) struct Parts {
     pub(crate) functions: BTreeMap<String, Arc<dyn Executor>>,
     pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
     pub(crate) sources: BTreeMap<String, Arc<dyn ToolSource>>,
+    pub(crate) remotes: BTreeMap<String, Arc<dyn Remote>>,
     pub(crate) models: BTreeMap<String, Arc<dyn Provider>>,
     /// Replies written for one workflow, used where its model alias is not configured.
     pub(crate) scripts: BTreeMap<String, Arc<dyn Provider>>,
@@ -82,6 +83,14 @@ impl Parts {
                 .hint("name it in signoff.toml under [mcp]")
         })?;
         Ok(Some((found, ToolPattern::new(source, pattern))))
+    }
+
+    /// The agent elsewhere that is known by `name`.
+    pub(crate) fn remote(&self, name: &str) -> Result<Arc<dyn Remote>, ErrorInfo> {
+        self.remotes.get(name).cloned().ok_or_else(|| {
+            ErrorInfo::new("unknown_remote", format!("there is no remote agent `{name}`"))
+                .hint("name it in signoff.toml under [a2a]")
+        })
     }
 
     pub(crate) fn provider(

@@ -16,16 +16,21 @@ fn conversation(ctx: &Context) -> Value {
         .iter()
         .filter_map(Message::without_handoffs)
         .filter_map(|message| {
-            let text = message.text();
-            let answers = message.parts.iter().filter_map(|part| match part {
-                Part::ToolResult(result) if message.role == signoff_core::Role::Tool => {
-                    result.content.get("answer").map(ToString::to_string)
-                }
-                _ => None,
-            });
-            let text = if text.is_empty() { answers.collect::<Vec<_>>().join("\n") } else { text };
-            (!text.trim().is_empty())
-                .then(|| json!({ "role": message.role, "author": message.author, "text": text }))
+            let text = words(&message)?;
+            Some(json!({ "role": message.role, "author": message.author, "text": text }))
         })
         .collect()
+}
+
+/// What was said in a message, without tools: its text, or a person's answer to an agent's question.
+pub(crate) fn words(message: &Message) -> Option<String> {
+    let text = message.text();
+    let answers = message.parts.iter().filter_map(|part| match part {
+        Part::ToolResult(result) if message.role == signoff_core::Role::Tool => {
+            result.content.get("answer").map(ToString::to_string)
+        }
+        _ => None,
+    });
+    let text = if text.is_empty() { answers.collect::<Vec<_>>().join("\n") } else { text };
+    (!text.trim().is_empty()).then_some(text)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Check;
+use crate::workflow::Agent;
 use crate::workflow::diagnostic::{Problem, quote};
 use crate::workflow::tree::join;
 use crate::workflow::types::PREFIX;
@@ -19,7 +20,9 @@ impl Check<'_> {
         let tools: Vec<&str> = canned.chain(self.known.tools.iter().copied()).collect();
         for (name, agent) in &workflow.agents {
             let path = join("/agents", name);
-            if agent.instructions.trim().is_empty() {
+            if let Some(remote) = &agent.remote {
+                self.remote_agent(agent, remote, &path);
+            } else if agent.instructions.trim().is_empty() {
                 let path = format!("{path}/instructions");
                 self.report(Problem::value(path, "the instructions are empty"));
             }
@@ -62,6 +65,27 @@ impl Check<'_> {
                     ));
                 }
             }
+        }
+    }
+
+    /// An agent that runs elsewhere has its instructions, tools and model there.
+    fn remote_agent(&mut self, agent: &Agent, remote: &str, path: &str) {
+        let known = self.known.remotes.clone();
+        self.must_know("remote agent", remote, &format!("{path}/remote"), known.into_iter());
+        let ours = [
+            ("instructions", !agent.instructions.is_empty()),
+            ("tools", !agent.tools.is_empty()),
+            ("model", agent.model.is_some()),
+            ("context_tokens", agent.context_tokens.is_some()),
+            ("max_steps", agent.max_steps != Agent::default().max_steps),
+        ];
+        for (key, _) in ours.iter().filter(|(_, given)| *given) {
+            self.report(
+                Problem::key(format!("{path}/{key}"), format!("`{key}` does not go with `remote`"))
+                    .hint(
+                        "an agent that runs elsewhere has its instructions, tools and model there",
+                    ),
+            );
         }
     }
 

@@ -22,6 +22,8 @@ pub struct Known<'a> {
     pub tools: Vec<&'a str>,
     /// Servers whose tools are named `mcp:SERVER/TOOL`.
     pub sources: Vec<&'a str>,
+    /// Agents that run elsewhere.
+    pub remotes: Vec<&'a str>,
     /// Functions registered with the engine.
     pub functions: Vec<&'a str>,
     /// Workflows that may be used as executors. None: not looked at here, because the files are

@@ -13,7 +13,8 @@ impl Secret {
         Self(key.trim().into())
     }
 
-    pub(crate) fn expose(&self) -> &str {
+    /// The key itself, for the header that carries it.
+    pub fn expose(&self) -> &str {
         &self.0
     }
 

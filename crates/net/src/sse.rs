@@ -5,25 +5,27 @@
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub struct Event {
     /// Its name, empty if it has none.
-    pub(crate) name: String,
+    pub name: String,
     /// Its data, lines joined by newlines.
-    pub(crate) data: String,
+    pub data: String,
 }
 
 /// Why the stream cannot be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SseError {
+pub enum SseError {
+    /// An event is larger than it may be.
     #[error("an event is larger than {0} bytes")]
     TooLarge(usize),
+    /// It is not text.
     #[error("the stream is not UTF-8")]
     NotUtf8,
 }
 
 /// The decoder.
 #[derive(Debug)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     line: Vec<u8>,
     /// The last byte was a carriage return; a newline after it belongs to it.
     after_cr: bool,
@@ -37,7 +39,7 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     /// A decoder for events of `limit` bytes at most.
-    pub(crate) fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self {
             line: Vec::new(),
             after_cr: false,
@@ -50,7 +52,7 @@ impl Decoder {
     }
 
     /// Takes more bytes and gives the events that ended in them.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, SseError> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, SseError> {
         let mut events = Vec::new();
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
@@ -75,7 +77,7 @@ impl Decoder {
     }
 
     /// The last event, should the stream have ended without the empty line after it.
-    pub(crate) fn finish(mut self) -> Result<Option<Event>, SseError> {
+    pub fn finish(mut self) -> Result<Option<Event>, SseError> {
         let last = if self.line.is_empty() { None } else { self.end_line()? };
         Ok(last.or_else(|| self.dispatch()))
     }

@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 /// `text` without what a terminal or a reader could be fooled with, and not longer than `most` bytes.
-pub(crate) fn clean(text: &str, most: usize) -> String {
+pub fn clean(text: &str, most: usize) -> String {
     let mut clean: String = text.chars().filter(|c| !is_hidden(*c)).collect();
     if clean.len() > most {
         let mut end = most;
@@ -25,7 +25,7 @@ fn is_hidden(c: char) -> bool {
 }
 
 /// The first `length` hexadecimal digits of the SHA-256 of `text`.
-pub(crate) fn digest(text: &str, length: usize) -> String {
+pub fn digest(text: &str, length: usize) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(length).map(hex).collect()
 }
