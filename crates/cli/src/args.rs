@@ -15,6 +15,8 @@ use crate::{env, help};
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
+    #[command(flatten)]
+    pub(crate) serve: ServeArgs,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -40,6 +42,9 @@ pub(crate) struct Global {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Start the server; also what `signoff` alone does
+    #[command(after_help = help::SERVE)]
+    Serve(ServeArgs),
     /// Start a run here and follow it; asks on this terminal
     #[command(after_help = help::RUN)]
     Run(RunArgs),
@@ -74,12 +79,18 @@ pub(crate) enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Start the server (not in this version)
-    #[command(hide = true)]
-    Serve {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-        rest: Vec<String>,
-    },
+}
+
+/// How the server is started.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Options of serve")]
+pub(crate) struct ServeArgs {
+    /// An address of this machine and a port to listen on [default: 127.0.0.1:8484]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) addr: Option<String>,
+    /// What to log on standard error: error, warn, info, debug or trace [default: warn]
+    #[arg(long, value_name = "LEVEL", env = env::LOG.name, hide_env = true)]
+    pub(crate) log: Option<String>,
 }
 
 /// How a run is followed.

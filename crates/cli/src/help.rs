@@ -7,6 +7,7 @@ pub(crate) fn overview() -> String {
     let variables = env::ALL.iter().map(|it| format!("  {:18} {}", it.name, it.doc));
     format!(
         "Examples:\n  \
+           signoff                              (the server, on http://127.0.0.1:8484)\n  \
            signoff run event_planner \"Plan a party for 30 people\"\n  \
            signoff inbox list                   (in a second terminal)\n  \
            signoff resume last\n\n\
@@ -17,6 +18,15 @@ pub(crate) fn overview() -> String {
         variables.collect::<Vec<_>>().join("\n")
     )
 }
+
+pub(crate) const SERVE: &str = "\
+Prints where it listens, and what to try. Ctrl-C stops it: streams are ended, runs under way are given
+ten seconds to come to rest, and what is left goes on when it is started again.
+
+Examples:
+  signoff serve
+  signoff serve --addr 127.0.0.1:0             (any port that is free)
+  signoff serve --workflows flows --log debug";
 
 pub(crate) const RUN: &str = "\
 The final output goes to standard output, everything else to standard error. At a question,

@@ -43,9 +43,12 @@ fn perform(cli: Cli) -> Result<Exit> {
     if let Some(Command::Bench(args)) = &cli.command {
         return bench::run(args).map(|()| Exit::Done);
     }
+    let serves = matches!(cli.command, None | Some(Command::Serve(_)));
+    let threads = if serves { std::thread::available_parallelism()?.get().max(2) } else { 2 };
     let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let done = runtime.block_on(Box::pin(commands::perform(App::new(cli.global), cli.command)));
+        tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
+    let app = App::new(cli.global);
+    let done = runtime.block_on(Box::pin(commands::perform(app, cli.serve, cli.command)));
     // A thread may still wait for a line that nobody will type.
     runtime.shutdown_background();
     done

@@ -95,7 +95,9 @@ impl std::fmt::Display for DecisionKind {
 }
 
 /// What a run does after a rejection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Then {
     /// Tell whoever asked, and let them find another way.
@@ -106,7 +108,7 @@ pub enum Then {
 }
 
 /// The one accepted answer to a request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "decision", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Decision {
     /// Answer with a value that fits the response schema.

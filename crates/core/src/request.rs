@@ -32,6 +32,24 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
+    /// All kinds.
+    pub const ALL: [Self; 9] = [
+        Self::Input,
+        Self::Selection,
+        Self::Approval,
+        Self::PlanReview,
+        Self::StepBefore,
+        Self::StepAfter,
+        Self::StepError,
+        Self::ToolCall,
+        Self::InDoubt,
+    ];
+
+    /// The kind written as `word`.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
     /// The word used in files and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -55,7 +73,7 @@ impl std::fmt::Display for RequestKind {
 }
 
 /// One of the answers to a selection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Choice {
     /// What the answer is.
     pub value: Value,
@@ -152,7 +170,7 @@ impl RequestBody {
 }
 
 /// Where a request stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
     /// Waiting for somebody.

@@ -55,6 +55,9 @@ pub enum StoreError {
         /// Which run.
         run: RunId,
     },
+    /// A cursor that this list did not give.
+    #[error("this is not a cursor of this list")]
+    BadCursor,
     /// What is stored cannot be read.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),

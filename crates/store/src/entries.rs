@@ -42,7 +42,7 @@ pub(crate) fn read_cursor(kind: char, cursor: Option<&str>) -> Result<Option<u64
         .and_then(|digits| digits.parse().ok())
         .filter(|&no| i64::try_from(no).is_ok())
         .map(Some)
-        .ok_or_else(|| StoreError::Failed("this is not a cursor of this list".into()))
+        .ok_or(StoreError::BadCursor)
 }
 
 /// Writes a cursor.

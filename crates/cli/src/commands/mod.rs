@@ -5,11 +5,11 @@ mod check;
 mod fork;
 mod inbox;
 mod journal;
-mod overview;
 mod resume;
 mod run;
 mod runs;
 mod schema;
+mod serve;
 
 use clap::CommandFactory as _;
 use signoff_core::Decision;
@@ -17,16 +17,20 @@ use signoff_core::answer::{self, Answers};
 use signoff_core::request::RequestBody;
 
 use crate::app::App;
-use crate::args::{Cli, Command, FollowArgs};
+use crate::args::{Cli, Command, FollowArgs, ServeArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::follow::Options;
 use crate::library::{self, Report};
 use crate::style::printable;
 
 /// Does what was typed.
-pub(crate) async fn perform(app: App, command: Option<Command>) -> Result<Exit> {
+pub(crate) async fn perform(app: App, cli: ServeArgs, command: Option<Command>) -> Result<Exit> {
+    if cli.addr.is_some() && !matches!(command, None | Some(Command::Serve(_))) {
+        return Err(Failure::usage("--addr is an option of `signoff serve`").into());
+    }
     match command {
-        None => overview::perform(&app),
+        None => serve::perform(&app, cli).await,
+        Some(Command::Serve(args)) => serve::perform(&app, args.or(cli)).await,
         Some(Command::Run(args)) => run::perform(app, args).await,
         Some(Command::Resume(args)) => resume::perform(&app, args).await,
         Some(Command::Runs(args)) => runs::perform(&app, &args),
@@ -42,11 +46,6 @@ pub(crate) async fn perform(app: App, command: Option<Command>) -> Result<Exit> 
             clap_complete::generate(shell, &mut Cli::command(), "signoff", &mut script);
             crate::out::line(String::from_utf8_lossy(&script).trim_end())?;
             Ok(Exit::Done)
-        }
-        Some(Command::Serve { .. }) => {
-            Err(Failure::usage("there is no server in this version yet")
-                .hint("use `signoff run`, and `signoff inbox` to answer from a second terminal")
-                .into())
         }
     }
 }

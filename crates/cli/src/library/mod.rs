@@ -134,6 +134,11 @@ impl Library {
         self.workflows.keys().map(String::as_str)
     }
 
+    /// All workflows.
+    pub(crate) fn all(&self) -> Vec<Workflow> {
+        self.workflows.values().cloned().collect()
+    }
+
     /// A workflow and all that it uses.
     pub(crate) fn with_uses(&self, id: &str) -> Vec<Workflow> {
         let mut wanted = vec![id.to_owned()];

@@ -172,6 +172,16 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Whether no entry follows it.
+    pub fn ends_run(&self) -> bool {
+        matches!(
+            self,
+            Self::RunCompleted {} | Self::RunFailed { .. } | Self::RunCancelled { .. }
+        )
+    }
+}
+
 /// How a run began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Started {
@@ -323,7 +333,7 @@ pub struct Reply {
 }
 
 /// An error as data: a stable code, a sentence, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ErrorInfo {
     /// A stable, short code.
     pub code: String,

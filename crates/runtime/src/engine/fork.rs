@@ -93,6 +93,6 @@ impl Engine {
                 }
             }
         }
-        Ok(Started { run, conversation })
+        Ok(Started { run, conversation, created: true })
     }
 }

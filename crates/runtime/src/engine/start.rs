@@ -6,7 +6,7 @@ use serde_json::Value;
 use signoff_core::id::{ConversationId, Key};
 use signoff_core::journal::{self, ErrorInfo, Parent};
 use signoff_core::{Actor, RunId, RunState, RunStatus, plan};
-use signoff_store::{Claim, Follows, Lease, NewRun, StoreError};
+use signoff_store::{Claim, Follows, Lease, NewRun, RunRecord, StoreError};
 
 use super::{AtHand, Engine, EngineError, EngineInner, lock, new_id};
 use crate::context::Context;
@@ -23,6 +23,8 @@ pub struct StartRun {
     pub conversation: Option<ConversationId>,
     /// Who starts it.
     pub by: Actor,
+    /// The id it gets. A new one, if not given; if there is such a run already, nothing is started.
+    pub run: Option<RunId>,
 }
 
 impl StartRun {
@@ -33,6 +35,7 @@ impl StartRun {
             input: input.into(),
             conversation: None,
             by: Actor::local(),
+            run: None,
         }
     }
 }
@@ -44,20 +47,28 @@ pub struct Started {
     pub run: RunId,
     /// Its conversation.
     pub conversation: ConversationId,
+    /// Whether this call created it; not, if a run of the wanted id was there.
+    pub created: bool,
 }
 
 struct Begun {
     started: Started,
-    lease: Option<Lease>,
-    state: RunState,
+    driven: Option<(Lease, RunState)>,
+}
+
+impl Begun {
+    fn before(run: RunRecord) -> Self {
+        let started = Started { run: run.id, conversation: run.conversation, created: false };
+        Self { started, driven: None }
+    }
 }
 
 impl Engine {
     /// Starts a run and drives it in the background.
     pub async fn start(&self, start: StartRun) -> Result<Started, EngineError> {
         let begun = self.begin(start).await?;
-        if let Some(lease) = begun.lease {
-            self.inner.spawn_with(lease, Some(Box::new(AtHand::begun(begun.state))));
+        if let Some((lease, state)) = begun.driven {
+            self.inner.spawn_with(lease, Some(Box::new(AtHand::begun(state))));
         }
         Ok(begun.started)
     }
@@ -65,14 +76,19 @@ impl Engine {
     /// Starts a run and drives it right here, until it rests.
     pub async fn run(&self, start: StartRun) -> Result<Started, EngineError> {
         let begun = self.begin(start).await?;
-        if let Some(lease) = begun.lease {
-            self.inner.drive_at_hand(lease, AtHand::begun(begun.state)).await;
+        if let Some((lease, state)) = begun.driven {
+            self.inner.drive_at_hand(lease, AtHand::begun(state)).await;
         }
         Ok(begun.started)
     }
 
     async fn begin(&self, start: StartRun) -> Result<Begun, EngineError> {
         let engine = &self.inner;
+        if let Some(id) = &start.run
+            && let Some(run) = engine.store.run(id)?
+        {
+            return Ok(Begun::before(run));
+        }
         let definition =
             engine.current.get(&start.workflow).ok_or_else(|| EngineError::UnknownWorkflow {
                 id: start.workflow.clone(),
@@ -103,6 +119,8 @@ impl Engine {
         let engine = &self.inner;
         let (conversation, continues) = match &start.conversation {
             Some(conversation) => match engine.store.latest_run(conversation)? {
+                // Somebody starts the same right now.
+                Some(run) if start.run.as_ref() == Some(&run.id) => return Ok(Begun::before(run)),
                 Some(run) if !run.status.is_over() => {
                     return Err(EngineError::ConversationBusy { run: run.id });
                 }
@@ -114,7 +132,7 @@ impl Engine {
             Some(_) => Follows::Exactly(continues.clone()),
             None => Follows::Anything,
         };
-        let run = RunId::from_unique(&new_id());
+        let run = start.run.clone().unwrap_or_else(|| RunId::from_unique(&new_id()));
         let started = journal::Started {
             workflow: definition.workflow.id.as_str().into(),
             version: definition.version.clone(),
@@ -126,7 +144,8 @@ impl Engine {
             forked_from: None,
         };
         let (lease, state) = engine.create(&run, definition, started, follows).await?;
-        Ok(Begun { started: Started { run, conversation }, lease, state })
+        let started = Started { run, conversation, created: lease.is_some() };
+        Ok(Begun { started, driven: lease.map(|lease| (lease, state)) })
     }
 }
 

@@ -1,0 +1,150 @@
+//! `signoff serve`, and `signoff` alone: the server.
+
+use std::net::SocketAddr;
+
+use signoff_core::RunStatus;
+use signoff_core::request::RequestStatus;
+use signoff_server::{ServeError, Server, Settings};
+use signoff_store::{RequestFilter, RunFilter, Store};
+use tokio::sync::watch;
+use tracing_subscriber::EnvFilter;
+
+use crate::app::App;
+use crate::args::ServeArgs;
+use crate::failure::{Exit, Failure, Result};
+use crate::out;
+use crate::style::{Style, printable_line};
+
+const ADDRESS: &str = "127.0.0.1:8484";
+const LOG: &str = "warn";
+
+impl ServeArgs {
+    /// These, and where they say nothing, those.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { addr: self.addr.or(other.addr), log: self.log.or(other.log) }
+    }
+}
+
+pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
+    log(args.log.as_deref().unwrap_or(LOG))?;
+    let address = address(args.addr.as_deref().unwrap_or(ADDRESS))?;
+    let library = app.library(&[])?;
+    let store = app.store()?;
+    let engine = app.engine(store.clone(), &library, library.all())?;
+    let server = Server::bind(engine, Settings::new(address)).await.map_err(refused)?;
+    let signals = signals()?;
+    greet(app, &*store, server.address())?;
+    let again = signals.clone();
+    tokio::select! {
+        () = server.run(come(signals, 1)) => Ok(Exit::Done),
+        () = come(again, 2) => Ok(Exit::Interrupted),
+    }
+}
+
+fn address(text: &str) -> Result<SocketAddr> {
+    let written = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    written.parse().map_err(|_| {
+        Failure::usage(format!("--addr: `{}` is not an address and a port", printable_line(text)))
+            .hint(format!("for example {ADDRESS}, or 127.0.0.1:0 for any port that is free"))
+            .into()
+    })
+}
+
+fn refused(error: ServeError) -> Failure {
+    let failure = Failure::usage(error.to_string());
+    match error {
+        ServeError::NotLoopback(address) => failure.hint(format!(
+            "take 127.0.0.1:{}, and a tunnel (ssh -L) to reach it from elsewhere",
+            address.port()
+        )),
+        ServeError::InUse(_) => {
+            failure.hint("stop that, or take another port: signoff serve --addr 127.0.0.1:0")
+        }
+        ServeError::Listen { .. } => failure,
+    }
+}
+
+/// Writes what happens to standard error. Neither what people said nor what opens doors is written.
+fn log(filter: &str) -> Result<()> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        Failure::usage(format!("--log: {}", printable_line(&error.to_string())))
+            .hint("error, warn, info, debug or trace; or for one part: signoff_server=debug")
+    })?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init()
+        .map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+fn greet(app: &App, store: &dyn Store, address: SocketAddr) -> Result<()> {
+    let style = Style::stdout();
+    let url = format!("http://{address}");
+    out::line(&format!("signoff listens on {}", style.bold(&url)))?;
+    out::line(&here(app, store)?)?;
+    out::line("\nThings to try:")?;
+    let body = r#"{"workflow":"event_planner","input":"Plan a party for 30 people"}"#;
+    for (command, what) in [
+        (
+            format!("curl {url}/v1/runs -H 'content-type: application/json' -d '{body}'"),
+            "starts four agents; three of them will ask you",
+        ),
+        (format!("curl -N {url}/v1/runs/RUN/events"), "everything that happens in that run"),
+        (app.command_line("inbox"), "what waits for people, from a second terminal"),
+    ] {
+        out::line(&format!("  {}\n    {}", style.accent(&command), style.dim(what)))?;
+    }
+    out::line("\nCtrl-C stops it; runs go on when it is started again.")?;
+    Ok(())
+}
+
+/// What waits in this data directory.
+fn here(app: &App, store: &dyn Store) -> Result<String> {
+    let waiting = RunFilter { status: Some(RunStatus::Waiting), ..RunFilter::default() };
+    let page = store.runs(&waiting, None, 100)?;
+    let runs = page.items.iter().filter(|run| !crate::find::is_part(run)).count();
+    let pending =
+        RequestFilter { status: Some(RequestStatus::Pending), ..RequestFilter::default() };
+    let requests = store.count_requests(&pending)?;
+    let more = if page.next.is_some() { "more than " } else { "" };
+    let inbox = app.command_line("inbox");
+    Ok(match (runs, requests) {
+        (0, 0) => "Nothing waits here.".to_owned(),
+        (1, 1) => format!("1 run waits here, with 1 question: {inbox}"),
+        (runs, requests) => {
+            format!("{more}{runs} runs wait here, with {requests} questions: {inbox}")
+        }
+    })
+}
+
+/// How often this process was told to stop.
+fn signals() -> Result<watch::Receiver<u32>> {
+    let (count, counted) = watch::channel(0);
+    #[cfg(unix)]
+    let mut terminate =
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::spawn(async move {
+        loop {
+            #[cfg(unix)]
+            let terminated = terminate.recv();
+            #[cfg(not(unix))]
+            let terminated = std::future::pending::<Option<()>>();
+            tokio::select! {
+                told = tokio::signal::ctrl_c() => if told.is_err() { return },
+                _ = terminated => {}
+            }
+            count.send_modify(|count| *count += 1);
+            out::note("stopping; once more stops at once");
+        }
+    });
+    Ok(counted)
+}
+
+async fn come(mut signals: watch::Receiver<u32>, times: u32) {
+    if signals.wait_for(|count| *count >= times).await.is_err() {
+        std::future::pending().await
+    }
+}

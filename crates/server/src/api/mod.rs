@@ -1,0 +1,70 @@
+//! The native API: one file for each thing it is about.
+//!
+//! A route is added together with what the document says of it, so there is none without the other.
+
+mod audit;
+mod decide;
+mod events;
+mod health;
+mod operation;
+mod requests;
+mod runs;
+mod start;
+mod steer;
+mod workflows;
+
+use axum::Router;
+use axum::handler::Handler;
+use axum::http::{Method, Uri};
+use axum::routing::on;
+
+pub(crate) use operation::{Answer, Operation, SchemaOf, Verb};
+
+use crate::app::App;
+use crate::error::{ApiError, Problem};
+
+/// Routes, and what the document says of them.
+#[derive(Debug, Default)]
+pub(crate) struct Api {
+    pub(crate) router: Router<App>,
+    pub(crate) operations: Vec<&'static Operation>,
+}
+
+impl Api {
+    /// Adds a route.
+    fn add<H, T>(mut self, operation: &'static Operation, handler: H) -> Self
+    where
+        H: Handler<T, App>,
+        T: 'static,
+    {
+        self.router = self.router.route(operation.path, on(operation.verb.filter(), handler));
+        self.operations.push(operation);
+        self
+    }
+}
+
+/// Everything that is served.
+pub(crate) fn api() -> Api {
+    let api = Api::default();
+    let api = health::routes(api);
+    let api = workflows::routes(api);
+    let api = start::routes(api);
+    let api = runs::routes(api);
+    let api = events::routes(api);
+    let api = steer::routes(api);
+    let api = requests::routes(api);
+    let api = decide::routes(api);
+    audit::routes(api)
+}
+
+/// The answer where there is no route.
+pub(crate) async fn no_route(uri: Uri) -> ApiError {
+    ApiError::new(Problem::UnknownRoute, format!("there is nothing at `{}`", uri.path()))
+        .hint("GET /openapi.json lists what there is")
+}
+
+/// The answer where there is a route, but not for this method.
+pub(crate) async fn no_method(method: Method, uri: Uri) -> ApiError {
+    let message = format!("`{}` does not take {method}", uri.path());
+    ApiError::new(Problem::MethodNotAllowed, message)
+}

@@ -1,0 +1,297 @@
+//! The one shape of errors, and what every failure below becomes in it.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Value, json};
+use signoff_core::Refusal;
+use signoff_core::journal::ErrorInfo;
+use signoff_core::request::Request;
+use signoff_runtime::{DecideError, EngineError};
+use signoff_store::StoreError;
+
+/// What can be wrong, each with a stable code and a status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    MalformedJson,
+    InvalidBody,
+    InvalidQuery,
+    InvalidCursor,
+    InvalidPath,
+    HostRefused,
+    OriginRefused,
+    UnknownRoute,
+    UnknownWorkflow,
+    UnknownRun,
+    UnknownRequest,
+    MethodNotAllowed,
+    BodyTimeout,
+    ConversationBusy,
+    IdempotencyConflict,
+    VersionConflict,
+    AlreadyDecided,
+    RunOver,
+    Expired,
+    Cancelled,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    InvalidInput,
+    DecisionNotAllowed,
+    InvalidAnswer,
+    CannotFork,
+    Internal,
+    NotReady,
+    ShuttingDown,
+    TooManyStreams,
+    Store,
+}
+
+impl Problem {
+    /// The stable code.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::MalformedJson => "malformed_json",
+            Self::InvalidBody => "invalid_body",
+            Self::InvalidQuery => "invalid_query",
+            Self::InvalidCursor => "invalid_cursor",
+            Self::InvalidPath => "invalid_path",
+            Self::HostRefused => "host_refused",
+            Self::OriginRefused => "origin_refused",
+            Self::UnknownRoute => "unknown_route",
+            Self::UnknownWorkflow => "unknown_workflow",
+            Self::UnknownRun => "unknown_run",
+            Self::UnknownRequest => "unknown_request",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::BodyTimeout => "body_timeout",
+            Self::ConversationBusy => "conversation_busy",
+            Self::IdempotencyConflict => "idempotency_conflict",
+            Self::VersionConflict => "version_conflict",
+            Self::AlreadyDecided => "already_decided",
+            Self::RunOver => "run_over",
+            Self::Expired => "expired",
+            Self::Cancelled => "cancelled",
+            Self::BodyTooLarge => "body_too_large",
+            Self::UnsupportedMediaType => "unsupported_media_type",
+            Self::InvalidInput => "invalid_input",
+            Self::DecisionNotAllowed => "decision_not_allowed",
+            Self::InvalidAnswer => "invalid_answer",
+            Self::CannotFork => "cannot_fork",
+            Self::Internal => "internal",
+            Self::NotReady => "not_ready",
+            Self::ShuttingDown => "shutting_down",
+            Self::TooManyStreams => "too_many_streams",
+            Self::Store => "store",
+        }
+    }
+
+    /// The status that goes with it.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::MalformedJson
+            | Self::InvalidBody
+            | Self::InvalidQuery
+            | Self::InvalidCursor
+            | Self::InvalidPath => StatusCode::BAD_REQUEST,
+            Self::HostRefused | Self::OriginRefused => StatusCode::FORBIDDEN,
+            Self::UnknownRoute
+            | Self::UnknownWorkflow
+            | Self::UnknownRun
+            | Self::UnknownRequest => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::ConversationBusy
+            | Self::IdempotencyConflict
+            | Self::VersionConflict
+            | Self::AlreadyDecided
+            | Self::RunOver => StatusCode::CONFLICT,
+            Self::Expired | Self::Cancelled => StatusCode::GONE,
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::InvalidInput
+            | Self::DecisionNotAllowed
+            | Self::InvalidAnswer
+            | Self::CannotFork => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::NotReady | Self::ShuttingDown | Self::TooManyStreams | Self::Store => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+        }
+    }
+}
+
+/// An error as a client gets it.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    body: Box<Body>,
+}
+
+#[derive(Debug, Serialize)]
+struct Body {
+    code: String,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+}
+
+impl ApiError {
+    /// An error without a hint.
+    #[allow(clippy::needless_pass_by_value)] // reads better where it is made
+    pub(crate) fn new(problem: Problem, message: impl Into<String>) -> Self {
+        let body = Body {
+            code: problem.code().to_owned(),
+            message: message.into(),
+            hint: None,
+            details: None,
+        };
+        Self { status: problem.status(), body: Box::new(body) }
+    }
+
+    /// The same with what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.body.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with what a program may want to know.
+    pub(crate) fn details(mut self, details: Value) -> Self {
+        self.body.details = Some(details);
+        self
+    }
+
+    /// The stable code.
+    pub(crate) fn code(&self) -> &str {
+        &self.body.code
+    }
+
+    /// Something is wrong with us.
+    pub(crate) fn internal(error: &dyn std::fmt::Display) -> Self {
+        tracing::error!(%error, "a rule inside the server was broken");
+        Self::new(Problem::Internal, "something went wrong inside the server")
+            .hint("its log says what; please report it")
+    }
+
+    /// There is no such run.
+    pub(crate) fn unknown_run(id: &str) -> Self {
+        Self::new(Problem::UnknownRun, format!("there is no run `{id}`"))
+            .hint("GET /v1/runs lists them")
+    }
+
+    /// There is no such request.
+    pub(crate) fn unknown_request(id: &str) -> Self {
+        Self::new(Problem::UnknownRequest, format!("there is no request `{id}`"))
+            .hint("GET /v1/requests?status=pending lists what waits")
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = crate::extract::json(self.status, &json!({ "error": self.body }));
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::UnknownRun(id) => Self::unknown_run(id.as_str()),
+            StoreError::UnknownRequest(id) => Self::unknown_request(id.as_str()),
+            other => {
+                tracing::error!(error = %other, "the store failed");
+                Self::new(Problem::Store, "the store could not be read or written")
+                    .hint("try again; the server's log says more")
+            }
+        }
+    }
+}
+
+impl From<EngineError> for ApiError {
+    fn from(error: EngineError) -> Self {
+        let message = error.to_string();
+        match error {
+            EngineError::UnknownWorkflow { id, known } => unknown_workflow(&id, &known),
+            EngineError::InvalidInput { problems, .. } => Self::new(Problem::InvalidInput, message)
+                .hint("GET /v1/workflows/ID has the schema of its input, and samples")
+                .details(json!({ "problems": problems })),
+            EngineError::ConversationBusy { run } => Self::new(Problem::ConversationBusy, message)
+                .hint("wait for it, cancel it, or leave `conversation` out")
+                .details(json!({ "run": run })),
+            EngineError::CannotFork { .. } => Self::new(Problem::CannotFork, message)
+                .hint("GET /v1/runs/ID/journal shows the places there are"),
+            EngineError::Decision(error) => error.into(),
+            EngineError::Unable(info) => info.into(),
+            EngineError::Over(_) => Self::new(Problem::RunOver, message),
+            EngineError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ErrorInfo> for ApiError {
+    /// This process lacks something.
+    fn from(info: ErrorInfo) -> Self {
+        let body =
+            Body { code: info.code, message: info.message, hint: info.hint, details: None };
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, body: Box::new(body) }
+    }
+}
+
+impl From<DecideError> for ApiError {
+    fn from(error: DecideError) -> Self {
+        let message = error.to_string();
+        match error {
+            DecideError::Unknown(id) => Self::unknown_request(id.as_str()),
+            DecideError::Foreign { request, .. } => Self::unknown_request(request.as_str()),
+            DecideError::Expired(request) => {
+                Self::new(Problem::Expired, message).details(standing(&request))
+            }
+            DecideError::Cancelled(request) => {
+                Self::new(Problem::Cancelled, message).details(standing(&request))
+            }
+            DecideError::AlreadyDecided(request) => Self::new(Problem::AlreadyDecided, message)
+                .hint("fork the run from before it to decide otherwise")
+                .details(standing(&request)),
+            DecideError::Refused(Refusal::NotAllowed { allowed, .. }) => {
+                Self::new(Problem::DecisionNotAllowed, message)
+                    .details(json!({ "allowed": allowed }))
+            }
+            DecideError::Refused(Refusal::Invalid { problems }) => {
+                Self::new(Problem::InvalidAnswer, message)
+                    .details(json!({ "problems": problems }))
+            }
+            DecideError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// How a request stands: who decided what, if somebody did.
+pub(crate) fn standing(request: &Request) -> Value {
+    let whole = request.to_json();
+    let mut short = json!({ "request": whole["id"], "status": whole["status"], "version": whole["version"] });
+    if !whole["decision"].is_null() {
+        short["decision"] = whole["decision"].clone();
+    }
+    short
+}
+
+/// There is no such workflow; perhaps one of a similar name was meant.
+pub(crate) fn unknown_workflow(id: &str, known: &[String]) -> ApiError {
+    let error = ApiError::new(Problem::UnknownWorkflow, format!("there is no workflow `{id}`"));
+    match nearest(id, known.iter().map(String::as_str)) {
+        Some(found) => error.hint(format!("did you mean `{found}`?")),
+        None => error.hint(format!("known here: {}", known.join(", "))),
+    }
+}
+
+/// The one of `known` that `wanted` most likely means.
+pub(crate) fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|name| (strsim::damerau_levenshtein(wanted, name), name))
+        .filter(|(distance, name)| *distance <= (wanted.chars().count().max(name.len()) / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,22 @@
+//! Runs and requests over HTTP.
+//!
+//! [`Server`] puts one port before an [`Engine`](signoff_runtime::Engine). The native API is in `api`; other
+//! dialects come beside it and share the streams (`stream`), the shapes (`shape`), the errors (`error`)
+//! and the question who may come in (`access`). Nothing here has state of its own: what a client is
+//! told is in the store, and any process that has the store can tell it.
+
+mod access;
+mod api;
+mod app;
+mod error;
+mod extract;
+mod idempotency;
+mod metrics;
+mod openapi;
+mod process;
+mod serve;
+mod shape;
+mod stream;
+
+pub use openapi::document as openapi;
+pub use serve::{ServeError, Server, Settings};

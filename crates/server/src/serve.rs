@@ -1,0 +1,230 @@
+//! The server itself: a port, connections, and how it stops.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::middleware;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use signoff_runtime::Engine;
+use signoff_store::Scope;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+
+use crate::access::{self, Loopback};
+use crate::app::{App, Shared};
+use crate::{api, metrics, process};
+
+/// How long a client may take to send the head of a request, and to send the next one.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// The largest head of a request, in bytes.
+const MAX_HEAD: usize = 32 * 1024;
+/// The most headers of a request.
+const MAX_HEADERS: usize = 100;
+/// How long open connections may take to finish what they are answering.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+/// How long it is waited after the store or the system refused something.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// What a server can be told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where it listens. Only this machine's own addresses are taken.
+    pub address: SocketAddr,
+    /// The largest body of a request, in bytes.
+    pub max_body: usize,
+    /// The most streams at once.
+    pub max_streams: i64,
+    /// The most connections at once.
+    pub max_connections: usize,
+    /// How long runs under way are given to come to rest when the server stops.
+    pub grace: Duration,
+}
+
+impl Settings {
+    /// The usual ones.
+    pub fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            max_body: 1024 * 1024,
+            max_streams: 20_000,
+            max_connections: 25_000,
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Others could reach it, and there are no users yet to tell them apart.
+    #[error("{0} can be reached by other machines, and there are no users yet to tell who they are")]
+    NotLoopback(SocketAddr),
+    /// Somebody else listens there.
+    #[error("another program listens on {0}")]
+    InUse(SocketAddr),
+    /// The system refuses.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// A server that listens, and does not answer yet.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    settings: Settings,
+    engine: Engine,
+}
+
+impl Server {
+    /// Takes the port.
+    pub async fn bind(engine: Engine, settings: Settings) -> Result<Self, ServeError> {
+        let address = settings.address;
+        if !address.ip().is_loopback() {
+            return Err(ServeError::NotLoopback(address));
+        }
+        process::allow_connections();
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::AddrInUse => ServeError::InUse(address),
+            _ => ServeError::Listen { address, source },
+        };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address, settings, engine })
+    }
+
+    /// Where it listens: with the port that was found, if none was named.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until `stop` resolves; then lets streams and runs come to rest, for a while. What is not
+    /// at rest by then is found by whoever comes next: nothing of it is lost.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let Self { listener, address, settings, engine } = self;
+        let grace = settings.grace;
+        let (stopping, watch_stopping) = watch::channel(false);
+        let access = Box::new(Loopback::new(address));
+        let connections = Arc::new(Semaphore::new(settings.max_connections));
+        let app: App = Arc::new(Shared::new(engine.clone(), access, settings, watch_stopping));
+        let relay = Arc::clone(&app.hub);
+        let helpers = [
+            tokio::spawn(async move { relay.relay().await }),
+            tokio::spawn(Arc::clone(&app.hub).look()),
+        ];
+        let scheduler = tokio::spawn(schedule(engine.clone()));
+        let (hang_up, hung_up) = watch::channel(false);
+        tokio::spawn(accept(listener, connections, app, hung_up));
+        stop.await;
+        tracing::info!("stopping");
+        stopping.send_replace(true);
+        scheduler.abort();
+        if tokio::time::timeout(grace, engine.idle()).await.is_err() {
+            tracing::warn!("some runs are left under way; their leases end with this process");
+        }
+        hang_up.send_replace(true);
+        // Every connection listens to it for as long as it is open.
+        if tokio::time::timeout(LAST_ANSWERS, hang_up.closed()).await.is_err() {
+            tracing::debug!("some connections were cut off");
+        }
+        helpers.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// Drives what is ready or due, whoever made it so.
+async fn schedule(engine: Engine) {
+    loop {
+        if let Err(error) = engine.schedule(Scope::All).await {
+            tracing::error!(%error, "the scheduler could not use the store; it tries again");
+        }
+        tokio::time::sleep(AFTER_FAILURE).await;
+    }
+}
+
+/// The routes, with everything every request passes.
+fn service(app: App) -> axum::Router {
+    api::api()
+        .router
+        .fallback(api::no_route)
+        .method_not_allowed_fallback(api::no_method)
+        .layer(middleware::from_fn_with_state(App::clone(&app), access::admit))
+        .layer(middleware::from_fn_with_state(App::clone(&app), metrics::observe))
+        .with_state(app)
+}
+
+async fn accept(
+    listener: TcpListener,
+    connections: Arc<Semaphore>,
+    app: App,
+    mut hung_up: watch::Receiver<bool>,
+) {
+    let service = service(app);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_headers(MAX_HEADERS)
+        .max_header_size(MAX_HEAD);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = told(&mut hung_up) => return,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(AFTER_FAILURE / 20).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&connections).try_acquire_owned() else {
+            tracing::warn!("there are too many connections; one more was closed");
+            continue;
+        };
+        let (http, service, hung_up) = (http.clone(), service.clone(), hung_up.clone());
+        tokio::spawn(async move {
+            connection(&http, stream, service, hung_up).await;
+            drop(place);
+        });
+    }
+}
+
+/// Serves one connection until it is closed. Told to hang up, it answers what it was asked before.
+async fn connection(
+    http: &http1::Builder,
+    stream: TcpStream,
+    service: axum::Router,
+    mut hung_up: watch::Receiver<bool>,
+) {
+    // Small pieces matter here more than full packets.
+    let _ = stream.set_nodelay(true);
+    let service = TowerToHyperService::new(service);
+    let mut served = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = told(&mut hung_up) => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::trace!(%error, "a connection broke");
+    }
+}
+
+async fn told(signal: &mut watch::Receiver<bool>) {
+    // If nobody can tell any more, it is over as well.
+    let _ = signal.wait_for(|it| *it).await;
+}

@@ -1,0 +1,132 @@
+//! A run.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use signoff_core::journal::{Event, Started};
+use signoff_core::request::RequestStatus;
+use signoff_core::{RunId, RunStatus};
+use signoff_runtime::Engine;
+use signoff_store::{RequestFilter, RunRecord, Store};
+
+use super::RunError;
+use crate::error::ApiError;
+
+/// How many pending requests of one run are listed in it.
+const MAX_PENDING: usize = 1000;
+
+/// One execution of one workflow.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Run {
+    /// Its id.
+    id: String,
+    /// The workflow's id.
+    workflow: String,
+    /// The content hash of the definition it runs on.
+    version: String,
+    /// Its conversation.
+    conversation: String,
+    /// Where it stands.
+    pub(crate) status: RunStatus,
+    /// What it was given.
+    input: Value,
+    /// What it gave, once it is completed. Not in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Value>,
+    /// The ids of the requests that wait for people, of its parts as well.
+    pending: Vec<String>,
+    /// Why it failed or was stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<RunError>,
+    /// When it was created.
+    created_at: String,
+    /// When its journal last grew.
+    updated_at: String,
+    /// The position of its last journal entry.
+    head: u64,
+    /// Who started it.
+    by: String,
+    /// The run it is part of, at the top.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+    /// The run before it in its conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continues: Option<String>,
+    /// Where it was forked from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked_from: Option<ForkedFrom>,
+    /// What its model calls and those of its parts took. Not in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Value>,
+}
+
+/// Where a run was forked from.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ForkedFrom {
+    /// The other run.
+    run: String,
+    /// The last entry both share.
+    at: u64,
+}
+
+/// A run with all there is to say.
+pub(crate) fn run(engine: &Engine, id: &RunId) -> Result<Run, ApiError> {
+    let record = engine.store().run(id)?.ok_or_else(|| ApiError::unknown_run(id.as_str()))?;
+    let state = engine.state(id)?;
+    let completed = record.status == RunStatus::Completed;
+    let output = if completed { state.output() } else { None };
+    let usage = Some(engine.usage(id)?).filter(|usage| !usage.is_nothing());
+    let usage = usage.and_then(|usage| serde_json::to_value(usage).ok());
+    let run = assemble(&**engine.store(), record, &state.started, Value::clone(&state.input))?;
+    Ok(Run { output, usage, ..run })
+}
+
+/// A run as lists have it: nothing that needs its whole journal.
+pub(crate) fn run_in_list(store: &dyn Store, record: RunRecord) -> Result<Run, ApiError> {
+    let first = store.entries(&record.id, 0, 1)?.into_iter().next().map(|entry| entry.event);
+    let Some(Event::Started(started)) = first else {
+        return Err(ApiError::internal(&format!("run {} has no start", record.id)));
+    };
+    let input = started.input.clone();
+    assemble(store, record, &started, input)
+}
+
+fn assemble(
+    store: &dyn Store,
+    record: RunRecord,
+    started: &Started,
+    input: Value,
+) -> Result<Run, ApiError> {
+    let mut pending = Vec::new();
+    if !record.status.is_over() {
+        let filter = RequestFilter {
+            status: Some(RequestStatus::Pending),
+            root: Some(record.id.clone()),
+            ..RequestFilter::default()
+        };
+        let found = store.requests(&filter, None, MAX_PENDING)?.items;
+        pending = found.into_iter().map(|request| request.id.to_string()).collect();
+    }
+    Ok(Run {
+        root: (record.root != record.id).then(|| record.root.to_string()),
+        id: record.id.to_string(),
+        workflow: record.workflow.to_string(),
+        version: record.version.to_string(),
+        conversation: record.conversation.to_string(),
+        status: record.status,
+        input,
+        output: None,
+        pending,
+        error: record.error,
+        created_at: record.created_at.rfc3339(),
+        updated_at: record.updated_at.rfc3339(),
+        head: record.head,
+        by: started.by.to_string(),
+        continues: started.continues.as_ref().map(ToString::to_string),
+        forked_from: started
+            .forked_from
+            .as_ref()
+            .map(|(run, at)| ForkedFrom { run: run.to_string(), at: *at }),
+        usage: None,
+    })
+}

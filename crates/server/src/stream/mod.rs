@@ -1,0 +1,13 @@
+//! The journals of runs as they grow, for any number of listeners.
+//!
+//! [`Hub`] hears of everything this process commits and hands it to those who listen to that run; what
+//! other processes commit it finds in the store. [`Tail`] is one listener's way through one journal. It
+//! knows how far it came; whenever it is in doubt it reads the store, so that a slow listener costs a
+//! read and never memory. [`sse`] writes it as server-sent events; other dialects write it otherwise.
+
+mod hub;
+pub(crate) mod sse;
+mod tail;
+
+pub(crate) use hub::{Hub, Subscription};
+pub(crate) use tail::{Tail, Told};

@@ -1,0 +1,113 @@
+//! One listener's way through one journal.
+
+use std::collections::VecDeque;
+
+use signoff_core::journal::Entry;
+use signoff_core::{Name, RunId, Seq};
+
+use super::hub::Piece;
+use super::{Hub, Subscription};
+use crate::app::App;
+use crate::error::ApiError;
+
+/// How many entries are read at once, and so how many may wait for a slow listener.
+const PAGE: usize = 64;
+
+/// What a listener is told.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// An entry. Each comes once, in order, without gaps.
+    Entry(Box<Entry>),
+    /// A model is saying this. It will be in an entry once it is whole.
+    Delta { run: RunId, agent: Name, text: std::sync::Arc<str> },
+    /// What this agent's model was saying was cut off; it begins again.
+    Restart { run: RunId, agent: Name },
+    /// The server stops; go on elsewhere or later.
+    Bye,
+    /// The journal has no more entries, and never will.
+    End,
+}
+
+/// Follows a journal from a position.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    app: App,
+    run: RunId,
+    /// The last entry that is told or waits to be.
+    seen: Seq,
+    pieces: Subscription,
+    waiting: VecDeque<Entry>,
+    /// Whether the store may have more than was seen.
+    behind: bool,
+    ended: bool,
+}
+
+impl Tail {
+    /// Follows `run` from the entry after `after`.
+    pub(crate) fn new(app: &App, run: RunId, after: Seq) -> Self {
+        let pieces = Hub::listen(&app.hub, &run);
+        Self {
+            app: App::clone(app),
+            run,
+            seen: after,
+            pieces,
+            waiting: VecDeque::new(),
+            behind: true,
+            ended: false,
+        }
+    }
+
+    /// What comes next. May be dropped while it waits; nothing is lost by that.
+    pub(crate) async fn next(&mut self) -> Result<Told, ApiError> {
+        let mut stopping = self.app.stopping.clone();
+        loop {
+            if let Some(entry) = self.waiting.pop_front() {
+                self.ended = entry.event.ends_run();
+                return Ok(Told::Entry(Box::new(entry)));
+            }
+            if self.ended {
+                return Ok(Told::End);
+            }
+            if *stopping.borrow() {
+                return Ok(Told::Bye);
+            }
+            if self.behind {
+                self.catch_up().await?;
+                continue;
+            }
+            let piece = tokio::select! {
+                piece = self.pieces.next() => piece,
+                _ = stopping.wait_for(|stop| *stop) => return Ok(Told::Bye),
+            };
+            match piece {
+                Piece::Entries(entries) => self.take(&entries),
+                Piece::Delta { run, agent, text } => return Ok(Told::Delta { run, agent, text }),
+                Piece::Restart { run, agent } => return Ok(Told::Restart { run, agent }),
+                Piece::Look => self.behind = true,
+            }
+        }
+    }
+
+    /// Takes entries that were just committed, unless some before them were missed.
+    fn take(&mut self, entries: &[Entry]) {
+        match entries.first() {
+            Some(first) if first.seq <= self.seen + 1 => {
+                let seen = self.seen;
+                self.waiting.extend(entries.iter().filter(|entry| entry.seq > seen).cloned());
+                self.seen = self.waiting.back().map_or(seen, |last| last.seq);
+            }
+            _ => self.behind = true,
+        }
+    }
+
+    /// Reads the next entries from the store.
+    async fn catch_up(&mut self) -> Result<(), ApiError> {
+        let (run, seen) = (self.run.clone(), self.seen);
+        let entries =
+            self.app.read(move |engine| Ok(engine.store().entries(&run, seen, PAGE)?)).await?;
+        self.behind = entries.len() == PAGE;
+        self.seen = entries.last().map_or(seen, |last| last.seq);
+        self.waiting.extend(entries);
+        Ok(())
+    }
+}
