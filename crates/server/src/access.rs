@@ -139,12 +139,24 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_with_this_port_come_in() {
-        for good in ["localhost:8484", "LOCALHOST:8484", "127.0.0.1:8484", "[::1]:8484", "127.9.9.9:8484"] {
+        for good in
+            ["localhost:8484", "LOCALHOST:8484", "127.0.0.1:8484", "[::1]:8484", "127.9.9.9:8484"]
+        {
             assert!(admitted("GET", &[("host", good)]), "{good}");
         }
         for bad in [
-            "", "localhost", "localhost:80", "localhost:84840", "127.0.0.1.evil.test:8484", "evil.test:8484",
-            "0.0.0.0:8484", "10.0.0.1:8484", "[::1]", "[::2]:8484", "localhost:8484:8484", "localhost.evil.test:8484",
+            "",
+            "localhost",
+            "localhost:80",
+            "localhost:84840",
+            "127.0.0.1.evil.test:8484",
+            "evil.test:8484",
+            "0.0.0.0:8484",
+            "10.0.0.1:8484",
+            "[::1]",
+            "[::2]:8484",
+            "localhost:8484:8484",
+            "localhost.evil.test:8484",
             "127.0.0.1:8484@evil.test",
         ] {
             assert!(!admitted("GET", &[("host", bad)]), "{bad}");
@@ -156,7 +168,13 @@ mod tests {
     fn pages_of_others_are_refused() {
         let host = ("host", "localhost:8484");
         assert!(admitted("POST", &[host, ("origin", "http://localhost:8484")]));
-        for bad in ["null", "https://localhost:8484", "http://localhost:3000", "http://evil.test", "http://127.0.0.1:8484"] {
+        for bad in [
+            "null",
+            "https://localhost:8484",
+            "http://localhost:3000",
+            "http://evil.test",
+            "http://127.0.0.1:8484",
+        ] {
             assert!(!admitted("GET", &[host, ("origin", bad)]), "{bad}");
         }
         assert!(admitted("GET", &[host, ("sec-fetch-site", "cross-site")]), "a link is followed");

@@ -234,8 +234,7 @@ impl From<EngineError> for ApiError {
 impl From<ErrorInfo> for ApiError {
     /// This process lacks something.
     fn from(info: ErrorInfo) -> Self {
-        let body =
-            Body { code: info.code, message: info.message, hint: info.hint, details: None };
+        let body = Body { code: info.code, message: info.message, hint: info.hint, details: None };
         Self { status: StatusCode::SERVICE_UNAVAILABLE, body: Box::new(body) }
     }
 }
@@ -260,8 +259,7 @@ impl From<DecideError> for ApiError {
                     .details(json!({ "allowed": allowed }))
             }
             DecideError::Refused(Refusal::Invalid { problems }) => {
-                Self::new(Problem::InvalidAnswer, message)
-                    .details(json!({ "problems": problems }))
+                Self::new(Problem::InvalidAnswer, message).details(json!({ "problems": problems }))
             }
             DecideError::Store(error) => error.into(),
         }
@@ -271,7 +269,8 @@ impl From<DecideError> for ApiError {
 /// How a request stands: who decided what, if somebody did.
 pub(crate) fn standing(request: &Request) -> Value {
     let whole = request.to_json();
-    let mut short = json!({ "request": whole["id"], "status": whole["status"], "version": whole["version"] });
+    let mut short =
+        json!({ "request": whole["id"], "status": whole["status"], "version": whole["version"] });
     if !whole["decision"].is_null() {
         short["decision"] = whole["decision"].clone();
     }

@@ -29,10 +29,7 @@ pub(crate) fn derive(tenant: &str, key: &str) -> Derived {
         let _ = write!(text, "{byte:02x}");
         text
     });
-    Derived {
-        run: RunId::from_unique(&unique),
-        conversation: ConversationId::from_unique(&unique),
-    }
+    Derived { run: RunId::from_unique(&unique), conversation: ConversationId::from_unique(&unique) }
 }
 
 #[cfg(test)]

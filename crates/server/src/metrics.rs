@@ -81,7 +81,11 @@ impl Metrics {
         self.ended.write(&mut text, "signoff_runs_ended_total", "Runs that ended in this process.");
         let help = "Requests that wait for people.";
         one(&mut text, "signoff_requests_pending", "gauge", help, pending);
-        self.decisions.write(&mut text, "signoff_decisions_total", "Decisions sent, by what came of them.");
+        self.decisions.write(
+            &mut text,
+            "signoff_decisions_total",
+            "Decisions sent, by what came of them.",
+        );
         self.http.write(&mut text, "signoff_http_requests_total", "HTTP requests answered.");
         one(&mut text, "signoff_streams", "gauge", "Streams open now.", self.open_streams());
         if let Some(bytes) = process::resident_bytes() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::generate::SchemaSettings;
-use schemars::{SchemaGenerator, Schema};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::api::{Operation, api};
@@ -81,7 +81,8 @@ fn describe(
     });
     if let Some(body) = operation.body {
         let schema = body(reading);
-        described["requestBody"] = json!({ "content": { "application/json": { "schema": schema } } });
+        described["requestBody"] =
+            json!({ "content": { "application/json": { "schema": schema } } });
     }
     described
 }

@@ -64,7 +64,9 @@ impl Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Others could reach it, and there are no users yet to tell them apart.
-    #[error("{0} can be reached by other machines, and there are no users yet to tell who they are")]
+    #[error(
+        "{0} can be reached by other machines, and there are no users yet to tell who they are"
+    )]
     NotLoopback(SocketAddr),
     /// Somebody else listens there.
     #[error("another program listens on {0}")]

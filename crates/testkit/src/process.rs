@@ -123,6 +123,11 @@ impl Process {
         self.signal("CONT");
     }
 
+    /// Asks it to end.
+    pub fn terminate(&self) {
+        self.signal("TERM");
+    }
+
     fn signal(&self, name: &str) {
         let mut shell = Command::new("sh");
         shell.args(["-c", "kill -s \"$0\" \"$1\"", name, &self.child.id().to_string()]);

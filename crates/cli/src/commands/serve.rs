@@ -124,8 +124,7 @@ fn here(app: &App, store: &dyn Store) -> Result<String> {
 fn signals() -> Result<watch::Receiver<u32>> {
     let (count, counted) = watch::channel(0);
     #[cfg(unix)]
-    let mut terminate =
-        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     tokio::spawn(async move {
         loop {
             #[cfg(unix)]

@@ -175,10 +175,7 @@ pub enum Event {
 impl Event {
     /// Whether no entry follows it.
     pub fn ends_run(&self) -> bool {
-        matches!(
-            self,
-            Self::RunCompleted {} | Self::RunFailed { .. } | Self::RunCancelled { .. }
-        )
+        matches!(self, Self::RunCompleted {} | Self::RunFailed { .. } | Self::RunCancelled { .. })
     }
 }
 

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use signoff_core::{RunId, Seq};
 
-use super::{Answer, Api, Operation, Verb};
 use super::operation::of;
+use super::{Answer, Api, Operation, Verb};
 use crate::app::App;
 use crate::error::{ApiError, Problem};
 use crate::extract::{Id, Query};

@@ -119,13 +119,11 @@ async fn list(
     State(app): State<App>,
     Query(query): Query<ListQuery>,
 ) -> Result<Response, ApiError> {
-    let ListQuery { status, kind, workflow, agent, run, conversation, text, limit, cursor } =
-        query;
+    let ListQuery { status, kind, workflow, agent, run, conversation, text, limit, cursor } = query;
     let filter = CountQuery { status, kind, workflow, agent, run, conversation, text }.into();
     let page = app.read(move |engine| {
         let limit = page_size(limit);
-        let page =
-            listed(cursor.as_deref(), |at| engine.store().requests(&filter, at, limit))?;
+        let page = listed(cursor.as_deref(), |at| engine.store().requests(&filter, at, limit))?;
         let data: Vec<_> = page.items.iter().map(shape::request).collect();
         Ok(List { data, next_cursor: page.next })
     });
@@ -141,11 +139,7 @@ async fn count(
     Ok(json(StatusCode::OK, &Count { count }))
 }
 
-async fn one(
-    State(app): State<App>,
-    Id(id): Id,
-    _: Query<Nothing>,
-) -> Result<Response, ApiError> {
+async fn one(State(app): State<App>, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
     let request = app.read(move |engine| {
         let found = engine.store().request(&RequestId::new(id.as_str()))?;
         found.ok_or_else(|| ApiError::unknown_request(&id))

@@ -103,11 +103,7 @@ async fn list(
     Ok(json(StatusCode::OK, &page.await?))
 }
 
-async fn one(
-    State(app): State<App>,
-    Id(id): Id,
-    _: Query<Nothing>,
-) -> Result<Response, ApiError> {
+async fn one(State(app): State<App>, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
     let run = app.read(move |engine| shape::run(engine, &RunId::new(id))).await?;
     Ok(json(StatusCode::OK, &run))
 }

@@ -48,11 +48,7 @@ async fn list(State(app): State<App>, _: Query<Nothing>) -> Response {
     json(StatusCode::OK, &List { data, next_cursor: None })
 }
 
-async fn one(
-    State(app): State<App>,
-    Id(id): Id,
-    _: Query<Nothing>,
-) -> Result<Response, ApiError> {
+async fn one(State(app): State<App>, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
     let definition = app.engine.workflow(&id).ok_or_else(|| {
         let known: Vec<String> = app.engine.workflows().map(|it| it.workflow.id.clone()).collect();
         unknown_workflow(&id, &known)

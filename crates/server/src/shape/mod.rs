@@ -122,8 +122,7 @@ impl From<AuditEntry> for Audit {
             at: line.at.rfc3339(),
             by: line.by.to_string(),
             request: line.request.to_string(),
-            decision: serde_json::from_str(&line.decision)
-                .unwrap_or_else(|_| line.decision.into()),
+            decision: serde_json::from_str(&line.decision).unwrap_or_else(|_| line.decision.into()),
             hash: line.hash,
         }
     }

@@ -94,10 +94,9 @@ impl Hub {
     /// What happens in a run from now on.
     pub(crate) fn listen(self: &Arc<Self>, run: &RunId) -> Subscription {
         let mut topics = self.topics();
-        let topic = topics.entry(run.clone()).or_insert_with(|| Topic {
-            pieces: broadcast::Sender::new(BEHIND),
-            head: 0,
-        });
+        let topic = topics
+            .entry(run.clone())
+            .or_insert_with(|| Topic { pieces: broadcast::Sender::new(BEHIND), head: 0 });
         let pieces = topic.pieces.subscribe();
         Subscription { hub: Arc::clone(self), run: run.clone(), pieces }
     }

@@ -1,0 +1,21 @@
+//! The real server, as its clients see it.
+
+#![cfg(unix)] // signals and paths of a Unix system
+#![allow(clippy::unwrap_used)] // what goes wrong here fails a test
+
+#[path = "serve/document.rs"]
+mod document;
+#[path = "serve/planner.rs"]
+mod planner;
+#[path = "serve/races.rs"]
+mod races;
+#[path = "serve/refused.rs"]
+mod refused;
+#[path = "serve/steering.rs"]
+mod steering;
+#[path = "serve/stopping.rs"]
+mod stopping;
+#[path = "serve/streams.rs"]
+mod streams;
+#[path = "serve/support.rs"]
+mod support;
