@@ -201,6 +201,10 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::UnknownRun(id) => Self::unknown_run(id.as_str()),
             StoreError::UnknownRequest(id) => Self::unknown_request(id.as_str()),
+            StoreError::BadCursor => {
+                Self::new(Problem::InvalidCursor, "this is not a cursor of this list")
+                    .hint("take `next_cursor` of the page before, or leave it out")
+            }
             other => {
                 tracing::error!(error = %other, "the store failed");
                 Self::new(Problem::Store, "the store could not be read or written")

@@ -13,6 +13,7 @@ fn help() {
     let place = Place::new();
     for (name, args) in [
         ("help", &["--help"][..]),
+        ("help_serve", &["serve", "--help"]),
         ("help_run", &["run", "--help"]),
         ("help_inbox_answer", &["inbox", "answer", "-h"]),
         ("help_fork", &["fork", "-h"]),
@@ -22,28 +23,10 @@ fn help() {
 }
 
 #[test]
-fn alone_it_says_what_it_is_and_what_waits() {
-    let place = Place::new();
-    insta::assert_snapshot!("overview", place.run(&[]).exits(0).stdout);
-    assert!(!place.path(".signoff").exists(), "looking makes nothing");
-    place.run(&["run", "event_planner", PARTY, "--no-prompt", "queue"]).exits(3);
-    let overview = place.run(&[]).exits(0).stdout;
-    assert!(overview.contains("1 run waits here, with 1 question: signoff inbox"), "{overview}");
-}
-
-#[test]
 fn requests_as_people_read_them() {
     let place = Place::new();
     let output = place.run_with(&["run", "event_planner", PARTY], "2\n?\n").exits(3);
     insta::assert_snapshot!("requests", redacted(&output.stderr, &place));
-}
-
-#[test]
-fn the_server_is_announced_as_not_there() {
-    let place = Place::new();
-    let output = place.run(&["serve", "--addr", "127.0.0.1:0"]).exits(2);
-    assert!(output.stderr.contains("no server in this version"), "{}", output.stderr);
-    assert!(output.stderr.contains("hint: use `signoff run`"), "{}", output.stderr);
 }
 
 #[test]

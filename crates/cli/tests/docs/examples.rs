@@ -29,11 +29,18 @@ fn files_are_shown_as_they_are() {
 fn console_blocks_do_what_they_show() {
     let (mut ran, mut problems) = (0, Vec::new());
     for page in pages() {
-        let shell = Shell::new();
+        let mut shell = Shell::new();
         for block in page.blocks() {
             let marker = block.marker.as_deref().unwrap_or_default();
             if let Some(name) = marker.strip_prefix("write: ") {
                 shell.write(name, &block.text);
+            }
+            if marker == "serve" {
+                let output = shell.serve();
+                let shown = commands(&block.text);
+                let lacks = missing(&shown[0].output, &output.text);
+                assert_eq!(lacks, None, "{}:{}\n{}", page.name(), block.line, output.text);
+                continue;
             }
             if marker != "run" {
                 let shows = block.language == "console" && block.text.contains("$ signoff");

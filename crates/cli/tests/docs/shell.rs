@@ -3,11 +3,17 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use signoff_testkit::Process;
+
 use crate::page::root;
 
-/// A folder to follow a page in.
+/// Where the documentation says that the server listens.
+const PORT: &str = "8484";
+
+/// A folder to follow a page in, perhaps with a server.
 pub(crate) struct Shell {
     folder: tempfile::TempDir,
+    server: Option<(Process, String)>,
 }
 
 pub(crate) struct Output {
@@ -20,15 +26,48 @@ impl Shell {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(root().join("examples"), folder.path().join("examples"))
             .unwrap();
-        Self { folder }
+        Self { folder, server: None }
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.folder.path().join(name), text).unwrap();
     }
 
-    /// Runs a line.
+    /// Starts the server that a page talks to; what it prints until it listens.
+    pub(crate) fn serve(&mut self) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_signoff"));
+        command.args(["serve", "--addr", "127.0.0.1:0"]).current_dir(self.folder.path());
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SIGNOFF")) {
+            command.env_remove(name);
+        }
+        let mut process = Process::start(&mut command);
+        let mut text = String::new();
+        while !text.contains("Ctrl-C") {
+            text.push_str(&process.line().expect("it serves"));
+            text.push('\n');
+        }
+        let first = text.lines().next().unwrap();
+        let port = first.rsplit(':').next().unwrap().to_owned();
+        let text = text.replace(&port, PORT);
+        self.server = Some((process, port));
+        Output { code: 0, text }
+    }
+
+    /// Runs a line. A server listens where it could, and the line goes there.
     pub(crate) fn run(&self, line: &str) -> Output {
+        match &self.server {
+            None => self.run_here(line),
+            Some((_, port)) => {
+                let output = self.run_here(&line.replace(&format!(":{PORT}"), &format!(":{port}")));
+                Output {
+                    text: output.text.replace(&format!(":{port}"), &format!(":{PORT}")),
+                    ..output
+                }
+            }
+        }
+    }
+
+    fn run_here(&self, line: &str) -> Output {
         let bin = Path::new(env!("CARGO_BIN_EXE_signoff")).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("sh");

@@ -162,7 +162,7 @@ async fn decisions() {
         );
     }
     let allowed = server.decide(&request, &json!({ "decision": "skip" })).await.1;
-    assert_eq!(allowed["error"]["details"]["allowed"], json!(["approve", "reject"]));
+    assert_eq!(allowed["error"]["details"]["allowed"], json!(["approve", "edit", "reject"]));
     refused(
         "unknown",
         &server.decide("req_x_1", &json!({ "decision": "approve" })).await,

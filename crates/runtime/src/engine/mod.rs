@@ -15,7 +15,7 @@ use signoff_core::id::Name;
 use signoff_core::journal::{Entry, ErrorInfo, Input, Usage};
 use signoff_core::schema::Compiled;
 use signoff_core::{Actor, Message, RunId, RunState, Seq, Span, Timestamp, Workflow};
-use signoff_store::{Lease, LoadedRun, NodeId, RunFilter, Store, StoreError};
+use signoff_store::{Lease, LoadedRun, NodeId, RunFilter, RunRecord, Store, StoreError};
 use tokio::sync::{Notify, broadcast};
 
 pub(crate) use at_hand::AtHand;
@@ -81,6 +81,17 @@ pub enum EngineError {
     /// The store failed or does not know it.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// A run as the store has it.
+#[derive(Clone, Debug)]
+pub struct RunView {
+    /// The run as lists show it.
+    pub record: RunRecord,
+    /// Its state.
+    pub state: RunState,
+    /// What has reached it and is not in its journal yet, in order.
+    pub inputs: Vec<Input>,
 }
 
 /// Drives runs. Cheap to clone.
@@ -159,8 +170,15 @@ impl Engine {
 
     /// The state of a run, as far as it is durable.
     pub fn state(&self, run: &RunId) -> Result<RunState, EngineError> {
+        Ok(self.view(run)?.state)
+    }
+
+    /// A run and what waits to be put into its journal, at one moment.
+    pub fn view(&self, run: &RunId) -> Result<RunView, EngineError> {
         let loaded = self.inner.store.load(run, None)?;
-        Ok(self.inner.state_of(&loaded)?.0)
+        let state = self.inner.state_of(&loaded)?.0;
+        let inputs = loaded.inputs.into_iter().map(|(_, input)| input).collect();
+        Ok(RunView { record: loaded.record, state, inputs })
     }
 
     /// What the model calls of a run and of all its parts took.

@@ -10,7 +10,7 @@ use signoff_core::request::{RequestKind, RequestStatus};
 use signoff_store::RequestFilter;
 
 use super::operation::of;
-use super::runs::{limit, listed, page_size};
+use super::runs::{limit, page_size};
 use super::workflows::Nothing;
 use super::{Answer, Api, Operation, Verb};
 use crate::app::App;
@@ -123,7 +123,7 @@ async fn list(
     let filter = CountQuery { status, kind, workflow, agent, run, conversation, text }.into();
     let page = app.read(move |engine| {
         let limit = page_size(limit);
-        let page = listed(cursor.as_deref(), |at| engine.store().requests(&filter, at, limit))?;
+        let page = engine.store().requests(&filter, cursor.as_deref(), limit)?;
         let data: Vec<_> = page.items.iter().map(shape::request).collect();
         Ok(List { data, next_cursor: page.next })
     });

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use signoff_core::{RunId, RunStatus, Seq};
 use signoff_runtime::Engine;
-use signoff_store::{Page, RunFilter, StoreError};
+use signoff_store::{RunFilter, StoreError};
 
 use super::operation::of;
 use super::workflows::Nothing;
@@ -96,7 +96,7 @@ async fn list(
     let page = app.read(move |engine| {
         let store = engine.store();
         let limit = query.limit.unwrap_or(PAGE);
-        let page = listed(query.cursor.as_deref(), |at| store.runs(&filter, at, limit))?;
+        let page = store.runs(&filter, query.cursor.as_deref(), limit)?;
         let data = page.items.into_iter().map(|record| shape::run_in_list(&**store, record));
         Ok(List { data: data.collect::<Result<Vec<_>, _>>()?, next_cursor: page.next })
     });
@@ -161,28 +161,14 @@ fn entries(engine: &Engine, run: &RunId, query: &JournalQuery) -> Result<List<Va
     Ok(List { data, next_cursor: (after < head).then(|| format!("j{after}")) })
 }
 
-/// A page of the store; what is wrong with its cursor is the client's.
-pub(super) fn listed<T>(
-    cursor: Option<&str>,
-    read: impl FnOnce(Option<&str>) -> Result<Page<T>, StoreError>,
-) -> Result<Page<T>, ApiError> {
-    match read(cursor) {
-        // The store says so of a cursor that it did not make.
-        Err(StoreError::BadCursor) => Err(bad_cursor()),
-        other => Ok(other?),
-    }
-}
-
 /// The number in a cursor of ours.
 pub(super) fn numbered(cursor: Option<&str>, kind: char) -> Result<Option<u64>, ApiError> {
     let Some(text) = cursor else { return Ok(None) };
     let digits = text.strip_prefix(kind).filter(|it| it.bytes().all(|c| c.is_ascii_digit()));
-    digits.and_then(|digits| digits.parse().ok()).map(Some).ok_or_else(bad_cursor)
-}
-
-fn bad_cursor() -> ApiError {
-    ApiError::new(Problem::InvalidCursor, "this is not a cursor of this list")
-        .hint("take `next_cursor` of the page before, or leave it out")
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .map(Some)
+        .ok_or_else(|| StoreError::BadCursor.into())
 }
 
 /// Reads how many items are wanted.

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use signoff_core::journal::{Event, Started};
+use signoff_core::journal::{Event, Input, Started};
 use signoff_core::request::RequestStatus;
-use signoff_core::{RunId, RunStatus};
-use signoff_runtime::Engine;
+use signoff_core::{Request, RequestNo, RunId, RunStatus};
+use signoff_runtime::{Engine, RunView};
 use signoff_store::{RequestFilter, RunRecord, Store};
 
 use super::RunError;
@@ -71,14 +71,22 @@ struct ForkedFrom {
 
 /// A run with all there is to say.
 pub(crate) fn run(engine: &Engine, id: &RunId) -> Result<Run, ApiError> {
-    let record = engine.store().run(id)?.ok_or_else(|| ApiError::unknown_run(id.as_str()))?;
-    let state = engine.state(id)?;
+    let RunView { record, state, inputs } = engine.view(id)?;
     let completed = record.status == RunStatus::Completed;
     let output = if completed { state.output() } else { None };
     let usage = Some(engine.usage(id)?).filter(|usage| !usage.is_nothing());
     let usage = usage.and_then(|usage| serde_json::to_value(usage).ok());
-    let run = assemble(&**engine.store(), record, &state.started, Value::clone(&state.input))?;
-    Ok(Run { output, usage, ..run })
+    let status = standing(record.status, !inputs.is_empty());
+    // Its own requests as of the same moment; those of its parts as of now.
+    let open = state.pending().map(|(no, _)| no).filter(|no| !answered(&inputs, *no));
+    let mut pending: Vec<String> = open.map(|no| id.request(no).to_string()).collect();
+    if !record.status.is_over() {
+        let parts = waiting(&**engine.store(), id)?.into_iter().filter(|it| it.run != *id);
+        pending.extend(parts.map(|request| request.id.to_string()));
+    }
+    let input = Value::clone(&state.input);
+    let run = assemble(record, &state.started, input);
+    Ok(Run { status, output, pending, usage, ..run })
 }
 
 /// A run as lists have it: nothing that needs its whole journal.
@@ -87,27 +95,39 @@ pub(crate) fn run_in_list(store: &dyn Store, record: RunRecord) -> Result<Run, A
     let Some(Event::Started(started)) = first else {
         return Err(ApiError::internal(&format!("run {} has no start", record.id)));
     };
+    let (mut status, mut pending) = (record.status, Vec::new());
+    if !status.is_over() {
+        let found = waiting(store, &record.id)?;
+        pending = found.into_iter().map(|request| request.id.to_string()).collect();
+        status = standing(status, !store.inputs(&record.id, 0)?.is_empty());
+    }
     let input = started.input.clone();
-    assemble(store, record, &started, input)
+    Ok(Run { status, pending, ..assemble(record, &started, input) })
 }
 
-fn assemble(
-    store: &dyn Store,
-    record: RunRecord,
-    started: &Started,
-    input: Value,
-) -> Result<Run, ApiError> {
-    let mut pending = Vec::new();
-    if !record.status.is_over() {
-        let filter = RequestFilter {
-            status: Some(RequestStatus::Pending),
-            root: Some(record.id.clone()),
-            ..RequestFilter::default()
-        };
-        let found = store.requests(&filter, None, MAX_PENDING)?.items;
-        pending = found.into_iter().map(|request| request.id.to_string()).collect();
-    }
-    Ok(Run {
+/// Where a run stands. One that waits and has just been given something is about to move.
+fn standing(stored: RunStatus, given: bool) -> RunStatus {
+    if stored == RunStatus::Waiting && given { RunStatus::Running } else { stored }
+}
+
+fn answered(inputs: &[Input], no: RequestNo) -> bool {
+    inputs.iter().any(|input| {
+        matches!(input, Input::Decided { request, .. } | Input::Expired { request } if *request == no)
+    })
+}
+
+/// The requests that wait in a run and its parts.
+fn waiting(store: &dyn Store, run: &RunId) -> Result<Vec<Request>, ApiError> {
+    let filter = RequestFilter {
+        status: Some(RequestStatus::Pending),
+        root: Some(run.clone()),
+        ..RequestFilter::default()
+    };
+    Ok(store.requests(&filter, None, MAX_PENDING)?.items)
+}
+
+fn assemble(record: RunRecord, started: &Started, input: Value) -> Run {
+    Run {
         root: (record.root != record.id).then(|| record.root.to_string()),
         id: record.id.to_string(),
         workflow: record.workflow.to_string(),
@@ -116,7 +136,7 @@ fn assemble(
         status: record.status,
         input,
         output: None,
-        pending,
+        pending: Vec::new(),
         error: record.error,
         created_at: record.created_at.rfc3339(),
         updated_at: record.updated_at.rfc3339(),
@@ -128,5 +148,5 @@ fn assemble(
             .as_ref()
             .map(|(run, at)| ForkedFrom { run: run.to_string(), at: *at }),
         usage: None,
-    })
+    }
 }
