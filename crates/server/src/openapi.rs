@@ -81,10 +81,22 @@ fn describe(
     });
     if let Some(body) = operation.body {
         let schema = body(reading);
+        let content = json!({ "application/json": { "schema": schema } });
         described["requestBody"] =
-            json!({ "content": { "application/json": { "schema": schema } } });
+            json!({ "required": needed(&schema, reading), "content": content });
     }
     described
+}
+
+/// Whether nothing at all is no such body.
+fn needed(schema: &Schema, generator: &SchemaGenerator) -> bool {
+    let fields = defined(schema).and_then(|name| generator.definitions().get(name));
+    fields.is_some_and(|fields| fields.get("required").or(fields.get("oneOf")).is_some())
+}
+
+/// The name of a schema among the definitions.
+fn defined(schema: &Schema) -> Option<&str> {
+    schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next())
 }
 
 /// The errors, by status, with the codes of each.
@@ -121,15 +133,14 @@ fn in_path(path: &str) -> Vec<Value> {
 fn in_query(query: crate::api::SchemaOf, generator: &mut SchemaGenerator) -> Vec<Value> {
     let whole = query(generator);
     // It stands among the definitions, where nothing else refers to it.
-    let name = whole.get("$ref").and_then(Value::as_str).and_then(|it| it.rsplit('/').next());
-    let defined = name.and_then(|name| generator.definitions_mut().remove(name));
-    let Some(Value::Object(properties)) = defined.and_then(|it| it.get("properties").cloned())
-    else {
+    let shape = defined(&whole).and_then(|name| generator.definitions_mut().remove(name));
+    let Some(Value::Object(properties)) = shape.and_then(|it| it.get("properties").cloned()) else {
         return Vec::new();
     };
     properties
         .into_iter()
         .map(|(name, mut schema)| {
+            without_null(&mut schema);
             let text = schema.as_object_mut().and_then(|fields| fields.remove("description"));
             let mut parameter = json!({ "name": name, "in": "query", "schema": schema });
             if let Some(text) = text {
@@ -138,4 +149,24 @@ fn in_query(query: crate::api::SchemaOf, generator: &mut SchemaGenerator) -> Vec
             parameter
         })
         .collect()
+}
+
+/// A parameter that may be left out is never null.
+fn without_null(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    fields.remove("default");
+    if let Some(Value::Array(types)) = fields.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [one] = &types[..] {
+            let one = one.clone();
+            fields.insert("type".into(), one);
+        }
+    }
+    if let Some(Value::Array(kinds)) = fields.remove("anyOf") {
+        for kind in kinds.into_iter().filter(|kind| kind["type"] != "null") {
+            if let Value::Object(kind) = kind {
+                fields.extend(kind);
+            }
+        }
+    }
 }

@@ -127,8 +127,8 @@ impl Server {
             tokio::spawn(Arc::clone(&app.hub).look()),
         ];
         let scheduler = tokio::spawn(schedule(engine.clone()));
-        let (hang_up, hung_up) = watch::channel(false);
-        tokio::spawn(accept(listener, connections, app, hung_up));
+        let (closing, closed) = watch::channel(false);
+        tokio::spawn(accept(listener, connections, app, closed));
         stop.await;
         tracing::info!("stopping");
         stopping.send_replace(true);
@@ -136,9 +136,9 @@ impl Server {
         if tokio::time::timeout(grace, engine.idle()).await.is_err() {
             tracing::warn!("some runs are left under way; their leases end with this process");
         }
-        hang_up.send_replace(true);
+        closing.send_replace(true);
         // Every connection listens to it for as long as it is open.
-        if tokio::time::timeout(LAST_ANSWERS, hang_up.closed()).await.is_err() {
+        if tokio::time::timeout(LAST_ANSWERS, closing.closed()).await.is_err() {
             tracing::debug!("some connections were cut off");
         }
         helpers.iter().for_each(JoinHandle::abort);
@@ -170,7 +170,7 @@ async fn accept(
     listener: TcpListener,
     connections: Arc<Semaphore>,
     app: App,
-    mut hung_up: watch::Receiver<bool>,
+    mut closed: watch::Receiver<bool>,
 ) {
     let service = service(app);
     let mut http = http1::Builder::new();
@@ -181,7 +181,7 @@ async fn accept(
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = told(&mut hung_up) => return,
+            () = told(&mut closed) => return,
         };
         let stream = match accepted {
             Ok((stream, _)) => stream,
@@ -195,9 +195,9 @@ async fn accept(
             tracing::warn!("there are too many connections; one more was closed");
             continue;
         };
-        let (http, service, hung_up) = (http.clone(), service.clone(), hung_up.clone());
+        let (http, service, closed) = (http.clone(), service.clone(), closed.clone());
         tokio::spawn(async move {
-            connection(&http, stream, service, hung_up).await;
+            connection(&http, stream, service, closed).await;
             drop(place);
         });
     }
@@ -208,7 +208,7 @@ async fn connection(
     http: &http1::Builder,
     stream: TcpStream,
     service: axum::Router,
-    mut hung_up: watch::Receiver<bool>,
+    mut closed: watch::Receiver<bool>,
 ) {
     // Small pieces matter here more than full packets.
     let _ = stream.set_nodelay(true);
@@ -216,7 +216,7 @@ async fn connection(
     let mut served = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
-        () = told(&mut hung_up) => {
+        () = told(&mut closed) => {
             served.as_mut().graceful_shutdown();
             served.await
         }

@@ -31,7 +31,8 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     let library = app.library(&[])?;
     let store = app.store()?;
     let engine = app.engine(store.clone(), &library, library.all())?;
-    let server = Server::bind(engine, Settings::new(address)).await.map_err(refused)?;
+    let server =
+        Server::bind(engine, Settings::new(address)).await.map_err(|error| refused(&error))?;
     let signals = signals()?;
     greet(app, &*store, server.address())?;
     let again = signals.clone();
@@ -53,7 +54,7 @@ fn address(text: &str) -> Result<SocketAddr> {
     })
 }
 
-fn refused(error: ServeError) -> Failure {
+fn refused(error: &ServeError) -> Failure {
     let failure = Failure::usage(error.to_string());
     match error {
         ServeError::NotLoopback(address) => failure.hint(format!(
@@ -144,6 +145,6 @@ fn signals() -> Result<watch::Receiver<u32>> {
 
 async fn come(mut signals: watch::Receiver<u32>, times: u32) {
     if signals.wait_for(|count| *count >= times).await.is_err() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

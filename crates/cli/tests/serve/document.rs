@@ -16,8 +16,8 @@ fn repository(name: &str) -> std::path::PathBuf {
 #[tokio::test]
 async fn it_is_the_one_in_the_documentation() {
     let server = Place::new().serve();
-    let served = server.read("/openapi.json").await;
-    let text = format!("{}\n", serde_json::to_string_pretty(&served).unwrap());
+    let document = server.read("/openapi.json").await;
+    let text = format!("{}\n", serde_json::to_string_pretty(&document).unwrap());
     let path = repository("docs/openapi.json");
     if std::env::var("INSTA_UPDATE").is_ok_and(|it| it == "always") {
         std::fs::write(&path, &text).unwrap();
@@ -25,7 +25,7 @@ async fn it_is_the_one_in_the_documentation() {
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(kept == text, "docs/openapi.json is old; INSTA_UPDATE=always writes it anew");
     let page = std::fs::read_to_string(repository("docs/http.md")).unwrap();
-    for path in served["paths"].as_object().unwrap().keys() {
+    for path in document["paths"].as_object().unwrap().keys() {
         assert!(page.contains(&format!("{path}`")), "docs/http.md lacks {path}");
     }
 }

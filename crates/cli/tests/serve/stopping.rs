@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
+use serde_json::json;
 use signoff_testkit::Process;
 
 use crate::support::{PARTY, Place};
@@ -22,6 +23,25 @@ async fn it_stops_with_a_word_to_who_listens() {
     assert!(stream.next().await.is_none());
     let ended = server.process.wait().exits(0);
     assert!(ended.stderr.contains("stopping"), "{}", ended.stderr);
+}
+
+#[tokio::test]
+async fn runs_under_way_come_to_rest_before_it_ends() {
+    let place = Place::new();
+    let server = place.serve();
+    let run = server.start("slow", "hi").await;
+    let mut stream = server.stream(&run, None).await;
+    stream.until("delivered").await;
+    server.process.terminate();
+    while stream.next().await.is_some_and(|event| event.name != "bye") {}
+    let (status, refused) = server.get("/ready").await;
+    assert_eq!((status, &refused["error"]["code"]), (503, &json!("not_ready")), "{refused}");
+    let (status, refused) =
+        server.post("/v1/runs", &json!({ "workflow": "slow", "input": "hi" })).await;
+    assert_eq!((status, &refused["error"]["code"]), (503, &json!("shutting_down")), "{refused}");
+    let _ = server.process.wait().exits(0);
+    let runs = Process::start(&mut place.command(&["runs", "--json"])).wait().exits(0).json();
+    assert_eq!((runs.len(), &runs[0]["status"]), (1, &json!("completed")));
 }
 
 #[tokio::test]

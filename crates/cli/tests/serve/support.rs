@@ -28,6 +28,10 @@ impl Place {
         std::fs::write(place.path("flows/ask.yaml"), ask).unwrap();
         let late = "workflow: late\npattern: graph\nstart: ask\nexecutors:\n  ask: { ask: { prompt: Quick?, within: 200ms } }\n";
         std::fs::write(place.path("flows/late.yaml"), late).unwrap();
+        let slow = "workflow: slow\npattern: sequential\nsequential: { agents: [a] }\nagents:\n  a: { instructions: Wait. }\n";
+        std::fs::write(place.path("flows/slow.yaml"), slow).unwrap();
+        std::fs::write(place.path("flows/slow.script.yaml"), "- { text: done, delay: 1500ms }\n")
+            .unwrap();
         place
     }
 
@@ -206,9 +210,9 @@ impl Stream {
     /// The next event; none when the stream has ended or broke.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
-            if let Some((frame, rest)) = self.buffer.split_once("\n\n") {
-                let frame = frame.to_owned();
-                self.buffer = rest.to_owned();
+            if let Some(end) = self.buffer.find("\n\n") {
+                let rest = self.buffer.split_off(end + 2);
+                let frame = std::mem::replace(&mut self.buffer, rest);
                 if frame.contains("data: ") {
                     return Some(event(&frame));
                 }

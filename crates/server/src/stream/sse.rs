@@ -12,7 +12,6 @@ use signoff_core::{RunId, Seq};
 
 use super::{Tail, Told};
 use crate::app::App;
-use crate::error::ApiError;
 use crate::shape;
 
 /// How long nothing is said before a sign of life is given.
@@ -75,20 +74,16 @@ impl Events {
                 Some(frame("restart", None, &json!({ "run": run, "agent": agent })))
             }
             Ok(Told::End) => None,
-            Ok(Told::Bye) => self.last("bye", &json!({ "reason": "the server is stopping" })),
+            Ok(Told::Bye) => Some(self.bye("the server is stopping")),
             // The client comes back by itself, and reads on where it was.
-            Err(error) => self.last("bye", &json!({ "reason": reason(&error) })),
+            Err(error) => Some(self.bye(&format!("the journal cannot be read ({})", error.code()))),
         }
     }
 
-    fn last(&mut self, event: &str, data: &Value) -> Option<Bytes> {
+    fn bye(&mut self, reason: &str) -> Bytes {
         self.over = true;
-        Some(frame(event, None, data))
+        frame("bye", None, &json!({ "reason": reason }))
     }
-}
-
-fn reason(error: &ApiError) -> String {
-    format!("the journal cannot be read ({})", error.code())
 }
 
 /// One event. JSON has no line breaks of its own, so it is one line of data.
