@@ -45,8 +45,8 @@ pub(crate) struct Inner {
     pub(crate) lost: Option<ErrorInfo>,
     /// Somebody waits for durability.
     pub(crate) want_flush: bool,
-    /// Among the pending entries is a question or a sleep: nobody answers or wakes what the store does
-    /// not know.
+    /// Among the pending entries is a question or a sleep, which nobody answers or wakes before the store
+    /// knows of it; or something that came from outside.
     pub(crate) waits_unseen: bool,
     /// Activations to start, or to start again.
     pub(crate) ready: VecDeque<ActivationId>,
@@ -226,6 +226,8 @@ impl RunCell {
             }
             for event in plan::input(&inner.state, input) {
                 inner.emit(now, event);
+                // Who gave it wants to see that it came in, however long what follows may take.
+                inner.waits_unseen = true;
             }
             inner.consumed = *number;
         }

@@ -271,7 +271,7 @@ impl Driver {
             if self.nothing_moves() {
                 return Poll::Ready(Step::Look);
             }
-            // A question must not wait for a slow neighbour before anybody sees it.
+            // A question must not wait for a slow neighbour before anybody sees it, nor an answer.
             let mut inner = cell.lock();
             if inner.waits_unseen {
                 inner.want_flush = true;

@@ -1,5 +1,7 @@
 //! Streams: resumed anywhere, for every listener, whoever drives the run.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use signoff_testkit::Process;
@@ -123,4 +125,19 @@ async fn streams_that_are_cut_miss_and_repeat_nothing() {
     for listener in listeners {
         assert_eq!(listener.await.unwrap(), journal);
     }
+}
+
+#[tokio::test]
+async fn an_answer_is_seen_before_the_model_has_thought_about_it() {
+    let server = Place::new().serve();
+    let run = server.start("then", "hi").await;
+    let request = server.pending(&run).await;
+    let mut stream = server.stream(&run, None).await;
+    stream.until("asked").await;
+    assert_eq!(server.decide(&request, &json!({ "decision": "approve" })).await.0, 200);
+    // The model takes half a minute.
+    let decided = tokio::time::timeout(Duration::from_secs(15), stream.until("decided")).await;
+    assert_eq!(decided.unwrap().pop().unwrap().data["request_id"], json!(request));
+    let (status, paused) = server.post(&format!("/v1/runs/{run}/pause"), &json!({})).await;
+    assert_eq!((status, &paused["status"]), (200, &json!("paused")), "{paused}");
 }

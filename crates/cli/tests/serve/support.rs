@@ -28,6 +28,11 @@ impl Place {
         std::fs::write(place.path("flows/ask.yaml"), ask).unwrap();
         let late = "workflow: late\npattern: graph\nstart: ask\nexecutors:\n  ask: { ask: { prompt: Quick?, within: 200ms } }\n";
         std::fs::write(place.path("flows/late.yaml"), late).unwrap();
+        let then = "workflow: then\npattern: graph\nstart: ask\nexecutors:\n  ask: { ask: { prompt: Well?, kind: approval } }\n\
+                    agents:\n  a: { instructions: Wait. }\nedges:\n  - { from: ask, to: a }\n";
+        std::fs::write(place.path("flows/then.yaml"), then).unwrap();
+        std::fs::write(place.path("flows/then.script.yaml"), "- { text: done, delay: 30s }\n")
+            .unwrap();
         let slow = "workflow: slow\npattern: sequential\nsequential: { agents: [a] }\nagents:\n  a: { instructions: Wait. }\n";
         std::fs::write(place.path("flows/slow.yaml"), slow).unwrap();
         std::fs::write(place.path("flows/slow.script.yaml"), "- { text: done, delay: 1500ms }\n")
