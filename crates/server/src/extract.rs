@@ -1,7 +1,5 @@
 //! What is taken from a request and how it is read: strictly, with a suggestion where a name is wrong.
 
-use std::time::Duration;
-
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -13,9 +11,6 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::error::{ApiError, Problem, nearest};
-
-/// How long a body may take to come.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A JSON answer.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
@@ -94,7 +89,8 @@ impl Body<Value> {
         if declared(&parts.headers).is_some_and(|length| length > limit as u64) {
             return Err(too_large());
         }
-        let reading = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, limit).collect());
+        let reading =
+            tokio::time::timeout(app.settings.body_timeout, Limited::new(body, limit).collect());
         let bytes = match reading.await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),

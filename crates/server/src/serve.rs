@@ -21,8 +21,6 @@ use crate::access::{self, Loopback};
 use crate::app::{App, Shared};
 use crate::{api, metrics, process};
 
-/// How long a client may take to send the head of a request, and to send the next one.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
 /// The most headers of a request.
@@ -39,6 +37,10 @@ pub struct Settings {
     pub address: SocketAddr,
     /// The largest body of a request, in bytes.
     pub max_body: usize,
+    /// How long a client may take to send the head of a request, from when it could.
+    pub head_timeout: Duration,
+    /// How long it may take to send the body.
+    pub body_timeout: Duration,
     /// The most streams at once.
     pub max_streams: i64,
     /// The most connections at once.
@@ -53,6 +55,8 @@ impl Settings {
         Self {
             address,
             max_body: 1024 * 1024,
+            head_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(30),
             max_streams: 20_000,
             max_connections: 25_000,
             grace: Duration::from_secs(10),
@@ -172,10 +176,11 @@ async fn accept(
     app: App,
     mut closed: watch::Receiver<bool>,
 ) {
+    let head_timeout = app.settings.head_timeout;
     let service = service(app);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
+        .header_read_timeout(head_timeout)
         .max_headers(MAX_HEADERS)
         .max_header_size(MAX_HEAD);
     loop {

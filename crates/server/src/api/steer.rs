@@ -164,6 +164,7 @@ async fn settled(
 #[serde(deny_unknown_fields)]
 struct Fork {
     /// The last entry both runs share. If it is a decision, the fork is just before it.
+    #[schemars(range(min = 1))]
     at: Seq,
     /// A decision for the request that waits there.
     decision: Option<Decision>,

@@ -79,5 +79,6 @@ pub(crate) struct Decide {
     /// The version of the request that the decider saw.
     pub(crate) version: Option<u32>,
     /// Names this decision. The same decision again is a success in any case.
+    #[schemars(length(min = 1, max = 255))]
     pub(crate) idempotency_key: Option<String>,
 }

@@ -1,0 +1,10 @@
+//! The server around an engine of its own: what it bears, and what it does not.
+
+#![allow(clippy::unwrap_used)] // what goes wrong here fails a test
+
+#[path = "server/bounds.rs"]
+mod bounds;
+#[path = "server/slow.rs"]
+mod slow;
+#[path = "server/support.rs"]
+mod support;

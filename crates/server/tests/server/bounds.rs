@@ -1,0 +1,84 @@
+//! Clients that are slow on purpose, or want too much.
+
+use std::time::Duration;
+
+use signoff_runtime::{Engine, StartRun};
+use signoff_server::{ServeError, Server, Settings};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::support::{Running, rest};
+
+const SHORT: Duration = Duration::from_millis(300);
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let server = Running::start(|settings| settings.body_timeout = SHORT).await;
+    let head = "POST /v1/runs HTTP/1.1\r\nHOST\r\nConnection: close\r\n\
+                Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{";
+    let answer = rest(server.send(head).await).await;
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert!(answer.contains(r#""code":"body_timeout""#), "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_that_trickles_is_not_waited_for() {
+    let server = Running::start(|settings| settings.head_timeout = SHORT).await;
+    let answer = rest(server.send("GET /health HTTP/1.1\r\nHOST\r\nX: ").await).await;
+    assert!(!answer.contains("200"), "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_is_bounded_whether_it_says_its_length_or_not() {
+    let server = Running::start(|settings| settings.max_body = 100).await;
+    for (header, body) in [
+        ("Content-Length: 101", "x".repeat(101)),
+        ("Transfer-Encoding: chunked", format!("65\r\n{}\r\n0\r\n\r\n", "x".repeat(101))),
+    ] {
+        let head =
+            "POST /v1/runs HTTP/1.1\r\nHOST\r\nConnection: close\r\nContent-Type: application/json";
+        let answer = rest(server.send(&format!("{head}\r\n{header}\r\n\r\n{body}")).await).await;
+        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+        assert!(answer.contains(r#""code":"body_too_large""#), "{answer}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn there_are_only_so_many_streams() {
+    let server = Running::start(|settings| settings.max_streams = 1).await;
+    let run = server.engine.start(StartRun::new("asking", "hi")).await.unwrap().run;
+    let ask = format!("GET /v1/runs/{run}/events HTTP/1.1\r\nHOST\r\nConnection: close\r\n\r\n");
+    let mut first = server.send(&ask).await;
+    let mut begin = [0; 12];
+    first.read_exact(&mut begin).await.unwrap();
+    assert_eq!(&begin, b"HTTP/1.1 200");
+    let second = rest(server.send(&ask).await).await;
+    assert!(second.starts_with("HTTP/1.1 503"), "{second}");
+    assert!(second.contains("too_many_streams") && second.contains("retry-after"), "{second}");
+    drop(first);
+    // It is noticed when the connection is.
+    for _ in 0..100 {
+        let mut again = server.send(&ask).await;
+        again.read_exact(&mut begin).await.unwrap();
+        if &begin == b"HTTP/1.1 200" {
+            again.shutdown().await.unwrap();
+            server.stop().await;
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("a stream that is gone is still counted");
+}
+
+#[tokio::test]
+async fn only_addresses_of_this_machine_are_taken() {
+    let store = std::sync::Arc::new(signoff_store::MemoryStore::new());
+    let engine = Engine::builder(store).build().unwrap();
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let settings = Settings::new(address.parse().unwrap());
+        let refused = Server::bind(engine.clone(), settings).await;
+        assert!(matches!(refused, Err(ServeError::NotLoopback(_))), "{address}");
+    }
+}
