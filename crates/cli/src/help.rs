@@ -20,8 +20,8 @@ pub(crate) fn overview() -> String {
 }
 
 pub(crate) const SERVE: &str = "\
-Prints where it listens, and what to try. Ctrl-C stops it: streams are ended, runs under way are given
-ten seconds to come to rest, and what is left goes on when it is started again.
+Prints where it listens, and what to try. Ctrl-C stops it: streams are ended, runs under way are
+given ten seconds to come to rest, and what is left goes on when it is started again.
 
 Examples:
   signoff serve

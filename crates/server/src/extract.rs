@@ -16,8 +16,12 @@ use crate::error::{ApiError, Problem, nearest};
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(bytes) => {
-            let kind = HeaderValue::from_static("application/json");
-            (status, [(header::CONTENT_TYPE, kind)], bytes).into_response()
+            let headers = [
+                (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+                (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+                (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            ];
+            (status, headers, bytes).into_response()
         }
         // A shape of ours that is not JSON: nothing a client can help.
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
