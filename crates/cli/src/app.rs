@@ -47,9 +47,15 @@ impl App {
 
     /// The store. Made, if it is not there.
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>> {
+        self.store_read_by(None)
+    }
+
+    /// The same with so many connections for reading.
+    pub(crate) fn store_read_by(&self, readers: Option<usize>) -> Result<Arc<dyn Store>> {
         make_private_folder(&self.global.data_dir)?;
         let path = self.database()?;
-        let options = SqliteOptions::new(&path, Arc::clone(&self.node));
+        let mut options = SqliteOptions::new(&path, Arc::clone(&self.node));
+        options.readers = readers.unwrap_or(options.readers);
         let store = SqliteStore::open(options)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
         Ok(Arc::new(store))

@@ -11,8 +11,13 @@ use crate::metrics::Metrics;
 use crate::serve::Settings;
 use crate::stream::Hub;
 
-/// How many slow reads of the store go on at once. The store has fewer connections than that.
-const READS: usize = 8;
+/// How many connections the store should have for reading: those below, and some for the engine, which
+/// must never wait for a client's search.
+pub const CONNECTIONS: usize = 8;
+/// How many reads of a single thing go on at once.
+const READS: usize = 4;
+/// How many searches.
+const SEARCHES: usize = 2;
 
 /// What handlers share. Cheap to clone.
 pub(crate) type App = Arc<Shared>;
@@ -29,6 +34,7 @@ pub(crate) struct Shared {
     /// True from the moment the server is to stop.
     pub(crate) stopping: watch::Receiver<bool>,
     reads: Semaphore,
+    searches: Semaphore,
 }
 
 impl Shared {
@@ -48,15 +54,32 @@ impl Shared {
             openapi: crate::openapi::document().to_string().into(),
             stopping,
             reads: Semaphore::new(READS),
+            searches: Semaphore::new(SEARCHES),
         }
     }
 
-    /// Reads from the store, away from the threads that serve connections.
+    /// Reads one thing from the store, away from the threads that serve connections.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let _turn = self.reads.acquire().await.map_err(|error| ApiError::internal(&error))?;
+        self.in_turn(&self.reads, read).await
+    }
+
+    /// Reads what may take a while: lists and counts.
+    pub(crate) async fn search<T: Send + 'static>(
+        &self,
+        search: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        self.in_turn(&self.searches, search).await
+    }
+
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        turns: &Semaphore,
+        read: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let _turn = turns.acquire().await.map_err(|error| ApiError::internal(&error))?;
         let engine = self.engine.clone();
         tokio::task::spawn_blocking(move || read(&engine))
             .await

@@ -18,5 +18,6 @@ mod serve;
 mod shape;
 mod stream;
 
+pub use app::CONNECTIONS;
 pub use openapi::document as openapi;
 pub use serve::{ServeError, Server, Settings};

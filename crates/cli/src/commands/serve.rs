@@ -29,7 +29,7 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     log(args.log.as_deref().unwrap_or(LOG))?;
     let address = address(args.addr.as_deref().unwrap_or(ADDRESS))?;
     let library = app.library(&[])?;
-    let store = app.store()?;
+    let store = app.store_read_by(Some(signoff_server::CONNECTIONS))?;
     let engine = app.engine(store.clone(), &library, library.all())?;
     let server =
         Server::bind(engine, Settings::new(address)).await.map_err(|error| refused(&error))?;

@@ -318,10 +318,18 @@ impl EngineInner {
         engine.driving.fetch_add(1, Ordering::AcqRel);
         tokio::spawn(async move {
             let _driving = Driving(Arc::clone(&engine));
-            match at_hand {
+            let run = lease.run.clone();
+            let end = match at_hand {
                 Some(at_hand) => engine.drive_at_hand(lease, *at_hand).await,
                 None => engine.drive(lease).await,
             };
+            match end {
+                DriveEnd::Rests(status) => tracing::debug!(%run, %status, "a run rests"),
+                DriveEnd::Lost(error) => tracing::info!(%run, %error, "a run was lost to others"),
+                DriveEnd::Unable(error) => {
+                    tracing::warn!(%run, %error, "a run cannot be driven here");
+                }
+            }
         });
     }
 

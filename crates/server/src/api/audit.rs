@@ -50,7 +50,7 @@ async fn audit(
     let from = numbered(query.cursor.as_deref(), 'a')?;
     let after = from.unwrap_or(0).max(query.after.unwrap_or(0));
     let limit = page_size(query.limit);
-    let mut lines = app.read(move |engine| Ok(engine.store().audit(after, limit + 1)?)).await?;
+    let mut lines = app.search(move |engine| Ok(engine.store().audit(after, limit + 1)?)).await?;
     let more = lines.len() > limit;
     lines.truncate(limit);
     let last = lines.last().map(|line| format!("a{}", line.no));

@@ -81,7 +81,7 @@ async fn ready(State(app): State<App>) -> Result<Response, ApiError> {
 async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
     let pending =
         RequestFilter { status: Some(RequestStatus::Pending), ..RequestFilter::default() };
-    let pending = app.read(move |engine| Ok(engine.store().count_requests(&pending)?)).await?;
+    let pending = app.search(move |engine| Ok(engine.store().count_requests(&pending)?)).await?;
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, kind)], app.metrics.text(pending)).into_response())
 }

@@ -121,7 +121,7 @@ async fn list(
 ) -> Result<Response, ApiError> {
     let ListQuery { status, kind, workflow, agent, run, conversation, text, limit, cursor } = query;
     let filter = CountQuery { status, kind, workflow, agent, run, conversation, text }.into();
-    let page = app.read(move |engine| {
+    let page = app.search(move |engine| {
         let limit = page_size(limit);
         let page = engine.store().requests(&filter, cursor.as_deref(), limit)?;
         let data: Vec<_> = page.items.iter().map(shape::request).collect();
@@ -135,7 +135,7 @@ async fn count(
     Query(query): Query<CountQuery>,
 ) -> Result<Response, ApiError> {
     let filter = query.into();
-    let count = app.read(move |engine| Ok(engine.store().count_requests(&filter)?)).await?;
+    let count = app.search(move |engine| Ok(engine.store().count_requests(&filter)?)).await?;
     Ok(json(StatusCode::OK, &Count { count }))
 }
 

@@ -93,7 +93,7 @@ async fn list(
         root: query.root.as_deref().map(Into::into),
         id_prefix: None,
     };
-    let page = app.read(move |engine| {
+    let page = app.search(move |engine| {
         let store = engine.store();
         let limit = query.limit.unwrap_or(PAGE);
         let page = store.runs(&filter, query.cursor.as_deref(), limit)?;
@@ -130,7 +130,7 @@ async fn journal(
     Id(id): Id,
     Query(query): Query<JournalQuery>,
 ) -> Result<Response, ApiError> {
-    let page = app.read(move |engine| entries(engine, &RunId::new(id), &query)).await?;
+    let page = app.search(move |engine| entries(engine, &RunId::new(id), &query)).await?;
     Ok(json(StatusCode::OK, &page))
 }
 
