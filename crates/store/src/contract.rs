@@ -419,7 +419,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn request(&self, id: &RequestId) -> Result<Option<Request>, StoreError>;
 
     /// The inbox, oldest first: in the order the store was told of them, so that pages do not shift.
-    /// A page has between 1 and 1000 items. `cursor` is `next` of the page before.
+    /// A page has between 1 and 1000 items. `cursor` is `next` of the page before; any other text is
+    /// refused with [`StoreError::BadCursor`].
     fn requests(
         &self,
         filter: &RequestFilter,

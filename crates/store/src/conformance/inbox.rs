@@ -108,7 +108,7 @@ pub async fn words_are_only_words(store: Arc<dyn Store>) {
 pub async fn a_bad_cursor_is_refused(store: Arc<dyn Store>) {
     for wrong in ["", "q", "1", "r1", "q-1", "q+1", "q1 OR 1", "q99999999999999999999"] {
         let refused = store.requests(&pending(), Some(wrong), 5);
-        assert!(matches!(refused, Err(StoreError::Failed(_))), "{wrong:?}");
+        assert!(matches!(refused, Err(StoreError::BadCursor)), "{wrong:?}");
     }
     assert!(store.requests(&pending(), Some("q5"), 5).unwrap().items.is_empty());
 }
