@@ -24,6 +24,9 @@ pub(crate) enum Problem {
     UnknownWorkflow,
     UnknownRun,
     UnknownRequest,
+    UnknownResponse,
+    UnknownConversation,
+    UnknownItem,
     MethodNotAllowed,
     BodyTimeout,
     ConversationBusy,
@@ -38,6 +41,7 @@ pub(crate) enum Problem {
     InvalidInput,
     DecisionNotAllowed,
     InvalidAnswer,
+    AmbiguousAnswer,
     CannotFork,
     Internal,
     NotReady,
@@ -61,6 +65,9 @@ impl Problem {
             Self::UnknownWorkflow => "unknown_workflow",
             Self::UnknownRun => "unknown_run",
             Self::UnknownRequest => "unknown_request",
+            Self::UnknownResponse => "unknown_response",
+            Self::UnknownConversation => "unknown_conversation",
+            Self::UnknownItem => "unknown_item",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::BodyTimeout => "body_timeout",
             Self::ConversationBusy => "conversation_busy",
@@ -75,6 +82,7 @@ impl Problem {
             Self::InvalidInput => "invalid_input",
             Self::DecisionNotAllowed => "decision_not_allowed",
             Self::InvalidAnswer => "invalid_answer",
+            Self::AmbiguousAnswer => "ambiguous_answer",
             Self::CannotFork => "cannot_fork",
             Self::Internal => "internal",
             Self::NotReady => "not_ready",
@@ -96,7 +104,10 @@ impl Problem {
             Self::UnknownRoute
             | Self::UnknownWorkflow
             | Self::UnknownRun
-            | Self::UnknownRequest => StatusCode::NOT_FOUND,
+            | Self::UnknownRequest
+            | Self::UnknownResponse
+            | Self::UnknownConversation
+            | Self::UnknownItem => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::ConversationBusy
@@ -110,6 +121,7 @@ impl Problem {
             Self::InvalidInput
             | Self::DecisionNotAllowed
             | Self::InvalidAnswer
+            | Self::AmbiguousAnswer
             | Self::CannotFork => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::NotReady | Self::ShuttingDown | Self::TooManyStreams | Self::Store => {
@@ -164,6 +176,11 @@ impl ApiError {
     /// The stable code.
     pub(crate) fn code(&self) -> &str {
         &self.body.code
+    }
+
+    /// The status and the fields, for a dialect that words its errors otherwise.
+    pub(crate) fn into_fields(self) -> (StatusCode, Value) {
+        (self.status, serde_json::to_value(&self.body).unwrap_or_default())
     }
 
     /// Something is wrong with us.

@@ -12,6 +12,7 @@ mod error;
 mod extract;
 mod idempotency;
 mod metrics;
+mod openai;
 mod openapi;
 mod process;
 mod serve;

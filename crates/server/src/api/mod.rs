@@ -1,6 +1,6 @@
 //! The native API: one file for each thing it is about.
 //!
-//! A route is added together with what the document says of it, so there is none without the other.
+//! Other dialects add their routes here too. A route is added together with what the document says of it, so there is none without the other.
 
 mod audit;
 mod decide;
@@ -18,10 +18,12 @@ use axum::handler::Handler;
 use axum::http::{Method, Uri};
 use axum::routing::on;
 
-pub(crate) use operation::{Answer, Operation, SchemaOf, Verb};
+pub(crate) use operation::{Answer, Operation, SchemaOf, Verb, of};
+pub(crate) use start::conversation;
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
+use crate::openai;
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -32,7 +34,7 @@ pub(crate) struct Api {
 
 impl Api {
     /// Adds a route.
-    fn add<H, T>(mut self, operation: &'static Operation, handler: H) -> Self
+    pub(crate) fn add<H, T>(mut self, operation: &'static Operation, handler: H) -> Self
     where
         H: Handler<T, App>,
         T: 'static,
@@ -54,7 +56,8 @@ pub(crate) fn api() -> Api {
     let api = steer::routes(api);
     let api = requests::routes(api);
     let api = decide::routes(api);
-    audit::routes(api)
+    let api = audit::routes(api);
+    openai::routes(api)
 }
 
 /// The answer where there is no route.

@@ -129,7 +129,8 @@ pub(super) fn key(key: &str) -> Result<&str, ApiError> {
     Ok(key)
 }
 
-fn conversation(text: &str) -> Result<ConversationId, ApiError> {
+/// The id of a conversation, as a client names it.
+pub(crate) fn conversation(text: &str) -> Result<ConversationId, ApiError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if text.is_empty() || text.len() > 128 || !text.chars().all(plain) {
         let message = "`conversation` has at most 128 letters, digits, `_`, `-` and `.`";

@@ -13,7 +13,7 @@ use signoff_store::AuditEntry;
 
 pub(crate) use graph::{Workflow, WorkflowSummary};
 pub(crate) use request::{Decide, Request, request};
-pub(crate) use run::{Run, run, run_in_list};
+pub(crate) use run::{Run, run, run_in_list, waiting};
 
 /// One page of a list.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -117,7 +117,7 @@ fn answered(inputs: &[Input], no: RequestNo) -> bool {
 }
 
 /// The requests that wait in a run and its parts.
-fn waiting(store: &dyn Store, run: &RunId) -> Result<Vec<Request>, ApiError> {
+pub(crate) fn waiting(store: &dyn Store, run: &RunId) -> Result<Vec<Request>, ApiError> {
     let filter = RequestFilter {
         status: Some(RequestStatus::Pending),
         root: Some(run.clone()),

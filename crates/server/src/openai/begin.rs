@@ -1,0 +1,248 @@
+//! What a client sent, done: a run started, or requests answered. Never both, and never a new run while
+//! one of its conversation is not over.
+
+use serde_json::{Value, json};
+use signoff_core::answer::accepted;
+use signoff_core::request::RequestStatus;
+use signoff_core::{ConversationId, Decision, Event, Request, RequestId, RunId, Seq, schema};
+use signoff_runtime::{DecideError, DecideRequest, Engine, EngineError, StartRun};
+use signoff_store::RunRecord;
+
+use super::answer::decision;
+use super::fault::{Fault, InParam as _};
+use super::follow::as_it_stands;
+use super::id::ResponseId;
+use super::input::Create;
+use super::object::Ending;
+use crate::access::Caller;
+use crate::app::App;
+use crate::error::{ApiError, Problem};
+use crate::shape::waiting;
+use crate::stream::{Tail, Told};
+
+/// What is to be done.
+enum Plan {
+    Start(StartRun),
+    Answer(Vec<(Request, Decision)>),
+}
+
+/// Does what a client wants. The response begins there.
+pub(super) async fn begin(app: &App, caller: Caller, create: Create) -> Result<ResponseId, Fault> {
+    app.takes_work()?;
+    // A fault is an answer here, not a failure to read.
+    let plan = app.read(move |engine| Ok(plan(engine, create))).await??;
+    match plan {
+        Plan::Start(start) => {
+            let started = app.engine.start(StartRun { by: caller.actor, ..start }).await?;
+            app.metrics.run_started();
+            Ok(ResponseId::at(started.run, 1))
+        }
+        Plan::Answer(answers) => answer(app, caller, answers).await,
+    }
+}
+
+fn plan(engine: &Engine, create: Create) -> Result<Plan, Fault> {
+    if !create.answers.is_empty() {
+        return named(engine, &create);
+    }
+    let store = &**engine.store();
+    let value = create.value.unwrap_or_default();
+    let (conversation, pending) = if let Some(previous) = &create.previous {
+        let stretch = as_it_stands(engine, previous)?;
+        let record = store
+            .run(&previous.run)?
+            .ok_or_else(|| ApiError::unknown_run(previous.run.as_str()))?;
+        match stretch.ending() {
+            Some(Ending::Waiting) => {
+                fits(&record, create.workflow.as_deref())?;
+                let found: Result<Vec<_>, _> =
+                    stretch.pending().iter().map(|id| request(engine, id)).collect();
+                (record.conversation, found?)
+            }
+            None | Some(Ending::Paused) => return Err(busy(&record)),
+            Some(_) => (record.conversation, Vec::new()),
+        }
+    } else if let Some(conversation) = create.conversation {
+        match store.latest_run(&conversation)? {
+            Some(record) if !record.status.is_over() => {
+                fits(&record, create.workflow.as_deref())?;
+                let pending = waiting(store, &record.id)?;
+                if pending.is_empty() {
+                    return Err(busy(&record));
+                }
+                (conversation, pending)
+            }
+            _ => (conversation, Vec::new()),
+        }
+    } else if let Some(id) = &create.request {
+        let request = request(engine, id)?;
+        (request.conversation.clone(), vec![request])
+    } else {
+        let start = start(engine, create.workflow, value, None)?;
+        return Ok(Plan::Start(start));
+    };
+    if pending.is_empty() {
+        return Ok(Plan::Start(start(engine, create.workflow, value, Some(conversation))?));
+    }
+    let chosen = match (&create.request, &pending[..]) {
+        (Some(id), all) => all
+            .iter()
+            .find(|request| request.id == *id)
+            .ok_or_else(|| ApiError::unknown_request(id.as_str()).in_param("metadata"))?,
+        (None, [one]) => one,
+        (None, several) => return Err(ambiguous(several)),
+    };
+    let decision = decision(chosen, &value)?;
+    Ok(Plan::Answer(vec![(chosen.clone(), decision)]))
+}
+
+/// Answers that name their requests.
+fn named(engine: &Engine, create: &Create) -> Result<Plan, Fault> {
+    let mut found: Vec<(Request, &Value)> = Vec::new();
+    for (id, value) in &create.answers {
+        let request = request(engine, id)?;
+        let foreign = create.conversation.as_ref().is_some_and(|it| *it != request.conversation)
+            || create.previous.as_ref().is_some_and(|it| it.run != request.root)
+            || found.first().is_some_and(|(first, _)| first.root != request.root);
+        if foreign {
+            return Err(ApiError::unknown_request(id.as_str()).in_param("input"));
+        }
+        if found.iter().all(|(known, _)| known.id != request.id) {
+            found.push((request, value));
+        }
+    }
+    // Clients send old answers again along with new ones.
+    let is_open = |request: &Request| request.status == RequestStatus::Pending;
+    if found.iter().any(|(request, _)| is_open(request)) {
+        found.retain(|(request, _)| is_open(request));
+    }
+    let answers = found.into_iter().map(|(request, value)| {
+        let decision = decision(&request, value)?;
+        Ok((request, decision))
+    });
+    Ok(Plan::Answer(answers.collect::<Result<_, Fault>>()?))
+}
+
+fn request(engine: &Engine, id: &RequestId) -> Result<Request, Fault> {
+    let found = engine.store().request(id)?;
+    found.ok_or_else(|| DecideError::Unknown(id.clone()).into())
+}
+
+fn busy(record: &RunRecord) -> Fault {
+    EngineError::ConversationBusy { run: record.id.clone() }.into()
+}
+
+/// Whether a run that is not over is one of the named workflow.
+fn fits(record: &RunRecord, workflow: Option<&str>) -> Result<(), Fault> {
+    match workflow {
+        Some(workflow) if *record.workflow != *workflow => Err(busy(record)),
+        _ => Ok(()),
+    }
+}
+
+fn ambiguous(pending: &[Request]) -> Fault {
+    let listed: Vec<Value> = pending
+        .iter()
+        .map(|request| {
+            json!({
+                "request": request.id,
+                "prompt": request.body.prompt,
+                "accepted": accepted(&request.body),
+            })
+        })
+        .collect();
+    let message = format!("{} questions wait here; say which one this answers", listed.len());
+    ApiError::new(Problem::AmbiguousAnswer, message)
+        .hint("send a `function_call_output` with the `call_id`, or `metadata.request_id`")
+        .details(json!({ "pending": listed }))
+        .in_param("input")
+}
+
+fn start(
+    engine: &Engine,
+    workflow: Option<String>,
+    value: Value,
+    conversation: Option<ConversationId>,
+) -> Result<StartRun, Fault> {
+    let Some(workflow) = workflow else {
+        return Err(Fault::invalid("model", "`model` is missing: it names a workflow"));
+    };
+    let schema = engine.workflow(&workflow).map(|found| found.workflow.input_schema());
+    let input = schema.map_or_else(|| value.clone(), |schema| shaped(&schema, &value));
+    Ok(StartRun { conversation, ..StartRun::new(workflow, input) })
+}
+
+/// The input as the workflow wants it: as it is, as what its text says in JSON, or as its one field.
+fn shaped(wanted: &Value, value: &Value) -> Value {
+    let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let inner = parsed.as_ref().unwrap_or(value).get("input").cloned();
+    let field = wanted["required"].as_array().and_then(|names| match &names[..] {
+        [Value::String(name)] => Some(json!({ name.as_str(): value })),
+        _ => None,
+    });
+    // Text that is an object with `input` is what some forms make of plain text.
+    let candidates = [inner, Some(value.clone()), parsed, field];
+    let fits = |value: &Value| schema::check(wanted, value).is_ok();
+    candidates.into_iter().flatten().find(fits).unwrap_or_else(|| value.clone())
+}
+
+async fn answer(
+    app: &App,
+    caller: Caller,
+    answers: Vec<(Request, Decision)>,
+) -> Result<ResponseId, Fault> {
+    let Some(root) = answers.first().map(|(request, _)| request.root.clone()) else {
+        return Err(Fault::invalid("input", "there is no answer in it"));
+    };
+    let id = root.clone();
+    let head =
+        app.read(move |engine| Ok(engine.store().run(&id)?.map_or(0, |run| run.head))).await?;
+    let mut own = Vec::new();
+    for (request, decision) in answers {
+        if request.run == root {
+            own.extend(request.id.split().map(|(_, no)| no));
+        }
+        let decide = DecideRequest::new(request.id, decision).by(caller.actor.clone());
+        let taken = app.engine.decide(decide).await;
+        app.metrics.decision(match &taken {
+            Ok(outcome) if outcome.changed => "taken",
+            Ok(_) => "repeated",
+            Err(error) => error.code(),
+        });
+        taken?;
+    }
+    if own.is_empty() {
+        return Ok(ResponseId::at(root, head + 1));
+    }
+    let places = journaled(app, &root, &own).await?;
+    match (places.iter().min(), places.iter().max()) {
+        (Some(&first), Some(&last)) => Ok(ResponseId { run: root, first, last }),
+        _ => {
+            Err(ApiError::new(Problem::RunOver, "the run was over before the answer reached it")
+                .into())
+        }
+    }
+}
+
+/// Where the journal has the decisions on these requests, once it has.
+async fn journaled(app: &App, run: &RunId, wanted: &[u32]) -> Result<Vec<Seq>, ApiError> {
+    let mut places = Vec::new();
+    let mut tail = Tail::new(app, run.clone(), 0);
+    while places.len() < wanted.len() {
+        match tail.next().await? {
+            Told::Entry(entry) => {
+                if matches!(&entry.event, Event::Decided { request, .. } if wanted.contains(request))
+                {
+                    places.push(entry.seq);
+                }
+            }
+            Told::Delta { .. } | Told::Restart { .. } => {}
+            Told::End => break,
+            Told::Bye => {
+                return Err(ApiError::new(Problem::ShuttingDown, "the server is stopping")
+                    .hint("the answer counts; the run goes on when it is back"));
+            }
+        }
+    }
+    Ok(places)
+}

@@ -1,0 +1,99 @@
+//! Items: what is said, asked and answered, one by one. Each follows from one journal entry.
+
+use serde_json::{Value, json};
+use signoff_core::journal::{Entry, Event, Payload};
+use signoff_core::{RequestBody, RequestId, Role, RunId, RunState, Seq};
+
+/// The name under which a question to people is called. There is nothing to run: a person answers.
+const ASK: &str = "request_user_input";
+
+/// What an entry adds to what is told; `state` is the run right after it, and `told` how many of its
+/// messages were told before, so that an output that repeats a later one is not told again.
+pub(super) fn told(run: &RunId, state: &RunState, entry: &Entry, told: usize) -> Option<Value> {
+    match &entry.event {
+        Event::Said { .. } => {
+            let message = state.messages.last().filter(|said| said.role == Role::Assistant)?;
+            let text = message.text();
+            (!text.trim().is_empty()).then(|| said(run, entry.seq, &text))
+        }
+        Event::Asked { request, body, .. } => Some(asked(&run.request(*request), body)),
+        Event::Output { value: Payload::Text(n) | Payload::Json(n), .. }
+            if *n as usize >= told
+                && state.messages.get(*n as usize).is_some_and(|it| it.role == Role::Assistant) =>
+        {
+            None
+        }
+        Event::Output { .. } => match &**state.outputs.last()? {
+            Value::String(text) => Some(said(run, entry.seq, text)),
+            other => Some(said(run, entry.seq, &other.to_string())),
+        },
+        _ => None,
+    }
+}
+
+/// What an entry brought from outside: the input, or a decision.
+pub(super) fn given(run: &RunId, entry: &Entry) -> Option<Value> {
+    match &entry.event {
+        Event::Started(started) => {
+            let text = match &started.input {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            Some(json!({
+                "id": format!("msg_{}_{}", run.unique(), entry.seq),
+                "type": "message",
+                "role": "user",
+                "status": "completed",
+                "content": [{ "type": "input_text", "text": text }],
+            }))
+        }
+        Event::Decided { request, decision, .. } => {
+            let id = run.request(*request);
+            Some(json!({
+                "id": format!("fco_{}", id.unique()),
+                "type": "function_call_output",
+                "call_id": id,
+                "status": "completed",
+                "output": serde_json::to_string(decision).unwrap_or_default(),
+            }))
+        }
+        _ => None,
+    }
+}
+
+fn said(run: &RunId, seq: Seq, text: &str) -> Value {
+    json!({
+        "id": format!("msg_{}_{seq}", run.unique()),
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{ "type": "output_text", "text": text, "annotations": [], "logprobs": [] }],
+    })
+}
+
+/// A question to people, as the call of a function that the client is to answer.
+pub(super) fn asked(id: &RequestId, body: &RequestBody) -> Value {
+    let mut arguments = json!({
+        "kind": body.kind,
+        "prompt": body.prompt,
+        "response_schema": body.response_schema,
+        "allowed": body.allowed,
+    });
+    if !body.options.is_empty() {
+        arguments["options"] = json!(body.options);
+    }
+    if !body.context.is_null() {
+        arguments["context"] = body.context.clone();
+    }
+    if let Some(at) = body.expires_at {
+        arguments["expires_at"] = at.rfc3339().into();
+    }
+    json!({
+        "id": format!("fc_{}", id.unique()),
+        "type": "function_call",
+        "call_id": id,
+        "name": ASK,
+        "arguments": arguments.to_string(),
+        "status": "completed",
+    })
+}

@@ -1,0 +1,26 @@
+//! The dialect of OpenAI's Responses and Conversations, for clients that speak nothing else.
+//!
+//! A response is a stretch of a run: from what was given to it, a start or a decision, to where it next
+//! waits for people or is over. Its id says which stretch (`id`), and everything it has, events and
+//! their numbers too, follows from the journal (`stretch`, `item`). So any process that has the store can
+//! tell it, and nothing is kept here.
+
+mod answer;
+mod begin;
+mod conversations;
+mod fault;
+mod follow;
+mod id;
+mod input;
+mod item;
+mod object;
+mod responses;
+mod sse;
+mod stretch;
+
+use crate::api::Api;
+
+/// Adds the routes of this dialect.
+pub(crate) fn routes(api: Api) -> Api {
+    conversations::routes(responses::routes(api))
+}

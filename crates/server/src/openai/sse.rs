@@ -1,0 +1,82 @@
+//! A response as server-sent events.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::stream;
+
+use super::follow::Follow;
+use crate::app::App;
+use crate::error::{ApiError, Problem};
+
+/// How long nothing is said before a sign of life is given.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+struct Events {
+    app: App,
+    follow: Follow,
+    /// The last event the client has.
+    after: Option<u64>,
+    ended: bool,
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.app.metrics.streams(-1);
+    }
+}
+
+/// Whether there is room for one more stream.
+pub(super) fn room(app: &App) -> Result<(), ApiError> {
+    if app.metrics.open_streams() >= app.settings.max_streams {
+        return Err(ApiError::new(Problem::TooManyStreams, "there are too many streams")
+            .hint("close some, or ask without `stream`"));
+    }
+    Ok(())
+}
+
+/// The events of a response after `after`, until it ends. Closing the stream stops nothing.
+pub(super) fn response(app: &App, follow: Follow, after: Option<u64>) -> Response {
+    app.metrics.streams(1);
+    let events = Events { app: App::clone(app), follow, after, ended: false };
+    let frames = stream::unfold(events, |mut events| async move {
+        let frame = events.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(frame), events))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    (headers, Body::from_stream(frames)).into_response()
+}
+
+impl Events {
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        loop {
+            let Ok(event) = tokio::time::timeout(KEEP_ALIVE, self.follow.next()).await else {
+                return Some(Bytes::from_static(b": still here\n\n"));
+            };
+            match event {
+                Ok(Some(event)) => {
+                    if event["sequence_number"].as_u64() <= self.after {
+                        continue;
+                    }
+                    let kind = event["type"].as_str().unwrap_or_default();
+                    return Some(format!("event: {kind}\ndata: {event}\n\n").into());
+                }
+                Ok(None) if self.follow.over => {
+                    self.ended = true;
+                    return Some(Bytes::from_static(b"data: [DONE]\n\n"));
+                }
+                // Cut off: the client knows by the missing end, and comes back with what it has.
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+}
