@@ -5,6 +5,8 @@
 
 #[path = "serve/document.rs"]
 mod document;
+#[path = "serve/openai.rs"]
+mod openai;
 #[path = "serve/planner.rs"]
 mod planner;
 #[path = "serve/races.rs"]

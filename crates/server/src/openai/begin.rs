@@ -78,11 +78,11 @@ fn plan(engine: &Engine, create: Create) -> Result<Plan, Fault> {
         let request = request(engine, id)?;
         (request.conversation.clone(), vec![request])
     } else {
-        let start = start(engine, create.workflow, value, None)?;
+        let start = start(engine, create.workflow, &value, None)?;
         return Ok(Plan::Start(start));
     };
     if pending.is_empty() {
-        return Ok(Plan::Start(start(engine, create.workflow, value, Some(conversation))?));
+        return Ok(Plan::Start(start(engine, create.workflow, &value, Some(conversation))?));
     }
     let chosen = match (&create.request, &pending[..]) {
         (Some(id), all) => all
@@ -161,14 +161,14 @@ fn ambiguous(pending: &[Request]) -> Fault {
 fn start(
     engine: &Engine,
     workflow: Option<String>,
-    value: Value,
+    value: &Value,
     conversation: Option<ConversationId>,
 ) -> Result<StartRun, Fault> {
     let Some(workflow) = workflow else {
         return Err(Fault::invalid("model", "`model` is missing: it names a workflow"));
     };
     let schema = engine.workflow(&workflow).map(|found| found.workflow.input_schema());
-    let input = schema.map_or_else(|| value.clone(), |schema| shaped(&schema, &value));
+    let input = schema.map_or_else(|| value.clone(), |schema| shaped(&schema, value));
     Ok(StartRun { conversation, ..StartRun::new(workflow, input) })
 }
 

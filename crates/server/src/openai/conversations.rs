@@ -207,7 +207,7 @@ async fn items(
     }
     let more = items.len() > limit;
     items.truncate(limit);
-    Ok(extract::json(StatusCode::OK, &list(items, more)))
+    Ok(extract::json(StatusCode::OK, &list(&items, more)))
 }
 
 async fn single(
@@ -216,11 +216,9 @@ async fn single(
 ) -> Result<Response, Fault> {
     let id = ConversationId::new(id);
     let items = app.search(move |engine| Ok(all(engine, &id))).await??;
-    match items.into_iter().find(|item| item["id"] == *wanted) {
-        Some(item) => Ok(extract::json(StatusCode::OK, &item)),
-        None => {
-            let message = format!("there is no item `{wanted}` in this conversation");
-            Err(ApiError::new(Problem::UnknownItem, message).into())
-        }
-    }
+    let found = items.into_iter().find(|item| item["id"] == *wanted).ok_or_else(|| {
+        let message = format!("there is no item `{wanted}` in this conversation");
+        ApiError::new(Problem::UnknownItem, message)
+    })?;
+    Ok(extract::json(StatusCode::OK, &found))
 }

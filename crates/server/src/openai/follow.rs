@@ -51,32 +51,38 @@ impl Follow {
             if self.over {
                 return Ok(None);
             }
-            match tokio::time::timeout(self.patience, self.tail.next()).await {
-                Ok(told) => match told? {
-                    Told::Entry(entry) => {
-                        self.stretch.take(&entry).map_err(|error| ApiError::internal(&error))?;
-                        self.over = self.stretch.ending().is_some();
-                        self.patience = SOON;
-                    }
-                    Told::Delta { .. } | Told::Restart { .. } => {}
-                    Told::End => self.over = true,
-                    Told::Bye => return Ok(None),
-                },
-                Err(_) => {
-                    self.patience = LATE.min(self.patience * 2);
-                    let (run, seen) = (self.stretch.id().run.clone(), self.stretch.seen());
-                    let rest = self.app.read(move |engine| resting(engine, &run, seen)).await?;
-                    if let Some((ending, parts)) = rest {
-                        self.stretch.end(ending, &parts);
-                        self.over = true;
-                    }
+            let told = tokio::time::timeout(self.patience, self.tail.next()).await;
+            let Ok(told) = told else {
+                self.look().await?;
+                continue;
+            };
+            match told? {
+                Told::Entry(entry) => {
+                    self.stretch.take(&entry).map_err(|error| ApiError::internal(&error))?;
+                    self.over = self.stretch.ending().is_some();
+                    self.patience = SOON;
                 }
+                Told::Delta { .. } | Told::Restart { .. } => {}
+                Told::End => self.over = true,
+                Told::Bye => return Ok(None),
             }
         }
     }
 
+    /// Looks whether the run rests.
+    async fn look(&mut self) -> Result<(), ApiError> {
+        self.patience = LATE.min(self.patience * 2);
+        let (run, seen) = (self.stretch.id().run.clone(), self.stretch.seen());
+        let rest = self.app.read(move |engine| resting(engine, &run, seen)).await?;
+        if let Some((ending, parts)) = rest {
+            self.stretch.end(ending, &parts);
+            self.over = true;
+        }
+        Ok(())
+    }
+
     /// Goes on to the end, or to when the server stops.
-    pub(super) async fn to_end(&mut self) -> Result<(), ApiError> {
+    pub(super) async fn run_out(&mut self) -> Result<(), ApiError> {
         while self.next().await?.is_some() {}
         Ok(())
     }

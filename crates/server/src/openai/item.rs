@@ -1,25 +1,23 @@
 //! Items: what is said, asked and answered, one by one. Each follows from one journal entry.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use signoff_core::journal::{Entry, Event, Payload};
-use signoff_core::{RequestBody, RequestId, Role, RunId, RunState, Seq};
+use signoff_core::{Message, Part, RequestBody, RequestId, Role, RunId, RunState, Seq};
 
 /// The name under which a question to people is called. There is nothing to run: a person answers.
 const ASK: &str = "request_user_input";
 
-/// What an entry adds to what is told; `state` is the run right after it, and `told` how many of its
+/// What an entry adds to what is told. `state` is the run right after it, and `told` how many of its
 /// messages were told before, so that an output that repeats a later one is not told again.
 pub(super) fn told(run: &RunId, state: &RunState, entry: &Entry, told: usize) -> Option<Value> {
     match &entry.event {
-        Event::Said { .. } => {
-            let message = state.messages.last().filter(|said| said.role == Role::Assistant)?;
-            let text = message.text();
-            (!text.trim().is_empty()).then(|| said(run, entry.seq, &text))
+        Event::Said { activation: Some(_), .. } => {
+            spoken(state.messages.last()?).map(|text| said(run, entry.seq, &text))
         }
         Event::Asked { request, body, .. } => Some(asked(&run.request(*request), body)),
         Event::Output { value: Payload::Text(n) | Payload::Json(n), .. }
             if *n as usize >= told
-                && state.messages.get(*n as usize).is_some_and(|it| it.role == Role::Assistant) =>
+                && state.messages.get(*n as usize).is_some_and(|it| is_told_whole(it)) =>
         {
             None
         }
@@ -29,6 +27,27 @@ pub(super) fn told(run: &RunId, state: &RunState, entry: &Entry, told: usize) ->
         },
         _ => None,
     }
+}
+
+/// What an agent says to people. What it hands to other agents as data is not among it.
+fn spoken(message: &Message) -> Option<String> {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) if !text.trim().is_empty() && !is_data(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let texts: Vec<&str> = texts.collect();
+    (message.role == Role::Assistant && !texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// Whether an agent's last word, which is what it gives, was among what it said.
+fn is_told_whole(message: &Message) -> bool {
+    message.role == Role::Assistant
+        && message.last_text().is_some_and(|text| !text.trim().is_empty() && !is_data(text))
+}
+
+/// Whether a text is an object in JSON.
+fn is_data(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
 
 /// What an entry brought from outside: the input, or a decision.

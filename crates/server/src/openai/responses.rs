@@ -131,7 +131,7 @@ async fn create(
     if stream {
         return Ok(sse::response(&app, follow, None));
     }
-    follow.to_end().await?;
+    follow.run_out().await?;
     Ok(extract::json(StatusCode::OK, &follow.stretch.object()))
 }
 
@@ -207,7 +207,7 @@ async fn ended(app: &App, run: &RunId) {
 async fn input_items(State(app): State<App>, id: Result<Id, ApiError>) -> Result<Response, Fault> {
     let id = read(&id?.0)?;
     let items = app.read(move |engine| Ok(given(engine, &id))).await??;
-    Ok(extract::json(StatusCode::OK, &list(items, false)))
+    Ok(extract::json(StatusCode::OK, &list(&items, false)))
 }
 
 fn given(engine: &Engine, id: &ResponseId) -> Result<Vec<Value>, Fault> {
@@ -218,7 +218,7 @@ fn given(engine: &Engine, id: &ResponseId) -> Result<Vec<Value>, Fault> {
 }
 
 /// A page of items.
-pub(super) fn list(data: Vec<Value>, has_more: bool) -> Value {
+pub(super) fn list(data: &[Value], has_more: bool) -> Value {
     let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
     json!({
         "object": "list",

@@ -1,0 +1,102 @@
+//! The OpenAI libraries from their registries, as they are, against the real server.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use signoff_testkit::peers::{copied, install, python};
+
+use crate::support::{Place, Server};
+
+fn place() -> Place {
+    let place = Place::new();
+    let two = "workflow: two\npattern: graph\nstart: both\nexecutors:\n  both: { transform: input }\n  \
+               left: { ask: { prompt: 'Left?', kind: approval } }\n  right: { ask: { prompt: 'Right?', kind: approval } }\n  \
+               end: { transform: '\"done\"' }\nedges:\n  - { from: both, to: left }\n  - { from: both, to: right }\n  \
+               - { from: [left, right], to: end }\n";
+    std::fs::write(place.path("flows/two.yaml"), two).unwrap();
+    place
+}
+
+/// What a program that talks to a server prints. It must end well.
+#[track_caller]
+fn said(server: &Server, command: &mut Command) -> String {
+    let output = command.env("SIGNOFF_URL", &server.url).stdin(Stdio::null()).output().unwrap();
+    let (said, words) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}:\n{said}\n{words}");
+    said.into_owned()
+}
+
+/// One of the checks in `checks.py`.
+#[track_caller]
+fn check(server: &Server, args: &[&str]) -> String {
+    let python = python(&copied("openai-python"), "openai");
+    let checks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/openai/checks.py");
+    said(server, Command::new(python).arg("-B").arg(checks).args(args))
+}
+
+fn javascript() -> PathBuf {
+    let folder = copied("openai-javascript");
+    let done = folder.join("node_modules/openai");
+    install(&folder, &done, &["npm", "install", "--no-audit", "--no-fund"]);
+    folder
+}
+
+#[test]
+fn the_examples_plan_a_party() {
+    let server = place().serve();
+    let home = copied("openai-python");
+    let by_python =
+        said(&server, Command::new(python(&home, "openai")).arg("-B").arg(home.join("plan.py")));
+    let by_javascript = said(&server, Command::new("node").arg(javascript().join("plan.mjs")));
+    for told in [by_python, by_javascript] {
+        assert_eq!(told.lines().filter(|line| line.starts_with("? ")).count(), 3, "{told}");
+        for part in ["> The Glasshouse", "vegan", "$3,000"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+}
+
+#[test]
+fn python_plans_with_answers_by_call() {
+    let server = place().serve();
+    check(&server, &["plain"]);
+    check(&server, &["whole_list"]);
+}
+
+#[test]
+fn every_event_is_typed_and_any_stream_goes_on() {
+    check(&place().serve(), &["streaming"]);
+}
+
+#[test]
+fn responses_are_found_again() {
+    let server = place().serve();
+    check(&server, &["background"]);
+    check(&server, &["cancelling"]);
+}
+
+#[test]
+fn conversations_have_their_items() {
+    check(&place().serve(), &["items"]);
+}
+
+#[test]
+fn several_questions_are_told_apart() {
+    check(&place().serve(), &["several"]);
+}
+
+#[test]
+fn what_is_wrong_is_refused_and_changes_nothing() {
+    check(&place().serve(), &["faults"]);
+}
+
+#[test]
+fn a_killed_server_goes_on_with_the_conversation() {
+    let place = place();
+    let server = place.serve();
+    let left = check(&server, &["start"]);
+    assert!(server.process.kill().was_killed());
+    let server = place.serve();
+    check(&server, &["go_on", left.trim()]);
+}
