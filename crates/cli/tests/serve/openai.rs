@@ -87,6 +87,14 @@ fn several_questions_are_told_apart() {
 }
 
 #[test]
+fn parts_of_a_run_ask_in_the_same_conversation() {
+    let parts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workflows/docs-parts");
+    let parts = parts.canonicalize().unwrap();
+    let server = place().serve_with(&["--workflows", parts.to_str().unwrap()]);
+    check(&server, &["parts"]);
+}
+
+#[test]
 fn what_is_wrong_is_refused_and_changes_nothing() {
     check(&place().serve(), &["faults"]);
 }

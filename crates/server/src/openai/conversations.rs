@@ -12,7 +12,7 @@ use signoff_runtime::{Engine, new_id};
 use signoff_store::{RunFilter, RunRecord};
 
 use super::fault::{Fault, InParam as _};
-use super::item;
+use super::item::{self, Before};
 use super::responses::list;
 use crate::api::{Answer, Api, Operation, Verb, of};
 use crate::app::App;
@@ -150,6 +150,8 @@ fn all(engine: &Engine, id: &ConversationId) -> Result<Vec<Value>, Fault> {
         let entries = engine.store().load(&record.id, Some(record.head))?.entries;
         let mut state: Option<RunState> = None;
         for entry in &entries {
+            let outputs = state.as_ref().map_or(0, |state| state.outputs.len());
+            let before = Before { messages: 0, outputs };
             match &mut state {
                 Some(state) => state.apply(entry).map_err(|error| ApiError::internal(&error))?,
                 none => {
@@ -158,7 +160,7 @@ fn all(engine: &Engine, id: &ConversationId) -> Result<Vec<Value>, Fault> {
                 }
             }
             items.extend(item::given(&record.id, entry));
-            items.extend(state.as_ref().and_then(|it| item::told(&record.id, it, entry, 0)));
+            items.extend(state.as_ref().and_then(|it| item::told(&record.id, it, entry, before)));
         }
     }
     Ok(items)

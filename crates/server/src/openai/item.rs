@@ -1,30 +1,39 @@
 //! Items: what is said, asked and answered, one by one. Each follows from one journal entry.
 
 use serde_json::{Map, Value, json};
-use signoff_core::journal::{Entry, Event, Payload};
+use signoff_core::journal::{Entry, Event};
 use signoff_core::{Message, Part, RequestBody, RequestId, Role, RunId, RunState, Seq};
 
 /// The name under which a question to people is called. There is nothing to run: a person answers.
 const ASK: &str = "request_user_input";
 
-/// What an entry adds to what is told. `state` is the run right after it, and `told` how many of its
-/// messages were told before, so that an output that repeats a later one is not told again.
-pub(super) fn told(run: &RunId, state: &RunState, entry: &Entry, told: usize) -> Option<Value> {
+/// How much there was before an entry, to see what it adds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Before {
+    /// Messages of the run when the telling began.
+    pub(super) messages: usize,
+    /// Outputs right before the entry.
+    pub(super) outputs: usize,
+}
+
+/// What an entry adds to what is told. `state` is the run right after it.
+pub(super) fn told(run: &RunId, state: &RunState, entry: &Entry, before: Before) -> Option<Value> {
     match &entry.event {
         Event::Said { activation: Some(_), .. } => {
             spoken(state.messages.last()?).map(|text| said(run, entry.seq, &text))
         }
         Event::Asked { request, body, .. } => Some(asked(&run.request(*request), body)),
-        Event::Output { value: Payload::Text(n) | Payload::Json(n), .. }
-            if *n as usize >= told
-                && state.messages.get(*n as usize).is_some_and(|it| is_told_whole(it)) =>
-        {
-            None
+        // What the run gives, unless an agent has just said it.
+        Event::Output { .. } | Event::Completed(_) if state.outputs.len() > before.outputs => {
+            let given = state.outputs.last()?;
+            let text = match &**given {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let since = state.messages.iter().skip(before.messages);
+            let repeated = since.into_iter().any(|it| is_told_whole(it, &text));
+            (!repeated && !text.trim().is_empty()).then(|| said(run, entry.seq, &text))
         }
-        Event::Output { .. } => match &**state.outputs.last()? {
-            Value::String(text) => Some(said(run, entry.seq, text)),
-            other => Some(said(run, entry.seq, &other.to_string())),
-        },
         _ => None,
     }
 }
@@ -39,10 +48,9 @@ fn spoken(message: &Message) -> Option<String> {
     (message.role == Role::Assistant && !texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// Whether an agent's last word, which is what it gives, was among what it said.
-fn is_told_whole(message: &Message) -> bool {
-    message.role == Role::Assistant
-        && message.last_text().is_some_and(|text| !text.trim().is_empty() && !is_data(text))
+/// Whether `text` is an agent's last word, which is what it gives, and was among what it said.
+fn is_told_whole(message: &Message, text: &str) -> bool {
+    message.role == Role::Assistant && message.last_text() == Some(text) && !is_data(text)
 }
 
 /// Whether a text is an object in JSON.

@@ -15,7 +15,7 @@ use signoff_core::{JournalError, Request, RequestId, RunState, Timestamp};
 use signoff_store::RunRecord;
 
 use super::id::ResponseId;
-use super::item;
+use super::item::{self, Before};
 use super::object::{Ending, Parts, used};
 
 /// A response as far as its journal was read.
@@ -104,6 +104,7 @@ impl Stretch {
                 self.begin();
             }
         }
+        let outputs = self.state.as_ref().map_or(0, |state| state.outputs.len());
         match &mut self.state {
             Some(state) => state.apply(entry)?,
             None => self.state = Some(RunState::begin(entry)?),
@@ -113,8 +114,8 @@ impl Stretch {
             return Ok(());
         }
         let run = &self.id.run;
-        let mut told: Vec<Value> =
-            item::told(run, state, entry, self.messages).into_iter().collect();
+        let before = Before { messages: self.messages, outputs };
+        let mut told: Vec<Value> = item::told(run, state, entry, before).into_iter().collect();
         if entry.seq == self.id.last {
             // What was asked before and still waits.
             let open = state.pending().map(|(no, it)| item::asked(&run.request(no), &it.body));

@@ -41,6 +41,7 @@ def planned(response):
     assert (response.status, response.error, asked(response)) == ("completed", None, []), response
     for part in ["The Glasshouse", "vegan", "$3,000"]:
         assert part in response.output_text, response.output_text
+    assert response.output_text.count("## Executive summary") == 1, "what is given is told once"
 
 
 def plain():
@@ -251,6 +252,7 @@ def several():
     }}]}]
     done = client.responses.create(model="two", conversation=response.conversation.id, input=json.dumps(both))
     assert (done.status, done.metadata["signoff.status"], asked(done)) == ("completed", "completed", []), done
+    assert done.output_text == "done"
     assert len(client.responses.input_items.list(done.id).data) == 2
     assert client.responses.retrieve(done.id).to_dict() == done.to_dict()
 
@@ -263,6 +265,21 @@ def several():
     right = client.responses.create(model="two", conversation=one.conversation.id, input="no")
     assert right.metadata["signoff.status"] == "completed", right
     assert client.responses.retrieve(left.id).to_dict() == left.to_dict(), "what was told stays so"
+
+
+def parts():
+    """What a part of a run asks is answered in the same way."""
+    conversation = client.conversations.create().id
+    first = client.responses.create(model="hire", conversation=conversation, input="A gardener")
+    manager = waits(first)
+    second = client.responses.create(model="hire", conversation=conversation, input="yes")
+    owner = waits(second)
+    assert (second.id != first.id, owner.call_id != manager.call_id) == (True, True)
+    assert second.metadata["signoff.run"] == first.metadata["signoff.run"]
+    output = [{"type": "function_call_output", "call_id": owner.call_id, "output": "no, too dear"}]
+    third = client.responses.create(model="hire", previous_response_id=second.id, input=output)
+    assert third.metadata["signoff.status"] == "completed", third
+    assert "too dear" in third.output_text, third
 
 
 globals()[sys.argv[1]](*sys.argv[2:])
