@@ -17,6 +17,11 @@ fn place() -> Place {
     place
 }
 
+/// A Python with the library. It has no program of its own, but one comes with what it needs.
+fn with_openai() -> PathBuf {
+    python(&copied("openai-python"), "httpx2")
+}
+
 /// What a program that talks to a server prints. It must end well.
 #[track_caller]
 fn said(server: &Server, command: &mut Command) -> String {
@@ -30,9 +35,8 @@ fn said(server: &Server, command: &mut Command) -> String {
 /// One of the checks in `checks.py`.
 #[track_caller]
 fn check(server: &Server, args: &[&str]) -> String {
-    let python = python(&copied("openai-python"), "openai");
     let checks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/openai/checks.py");
-    said(server, Command::new(python).arg("-B").arg(checks).args(args))
+    said(server, Command::new(with_openai()).arg("-B").arg(checks).args(args))
 }
 
 fn javascript() -> PathBuf {
@@ -45,9 +49,8 @@ fn javascript() -> PathBuf {
 #[test]
 fn the_examples_plan_a_party() {
     let server = place().serve();
-    let home = copied("openai-python");
-    let by_python =
-        said(&server, Command::new(python(&home, "openai")).arg("-B").arg(home.join("plan.py")));
+    let plan = copied("openai-python").join("plan.py");
+    let by_python = said(&server, Command::new(with_openai()).arg("-B").arg(plan));
     let by_javascript = said(&server, Command::new("node").arg(javascript().join("plan.mjs")));
     for told in [by_python, by_javascript] {
         assert_eq!(told.lines().filter(|line| line.starts_with("? ")).count(), 3, "{told}");
@@ -65,8 +68,17 @@ fn python_plans_with_answers_by_call() {
 }
 
 #[test]
+fn javascript_plans_and_finds_it_again() {
+    let server = place().serve();
+    let checks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/openai/checks.mjs");
+    said(&server, Command::new("node").arg(checks).arg(javascript()));
+}
+
+#[test]
 fn every_event_is_typed_and_any_stream_goes_on() {
-    check(&place().serve(), &["streaming"]);
+    let server = place().serve();
+    check(&server, &["streaming"]);
+    check(&server, &["cut"]);
 }
 
 #[test]

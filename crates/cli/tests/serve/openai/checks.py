@@ -111,6 +111,17 @@ def streaming():
         waits(stream.get_final_response())
 
 
+def cut():
+    """A stream that is closed stops nothing, and nobody misses anything by it."""
+    stream = client.responses.create(model="slow", input="x", stream=True)
+    first = next(iter(stream)).to_dict()
+    stream.close()
+    id = first["response"]["id"]
+    rest = collect(client.responses.retrieve(id, stream=True, starting_after=0))
+    assert [first, *rest] == collect(client.responses.retrieve(id, stream=True))
+    assert rest[-1]["response"]["output"][0]["content"][0]["text"] == "done"
+
+
 def background():
     """It answers at once; the response is found again by its id."""
     response = client.responses.create(model=MODEL, input=PARTY, background=True)
