@@ -89,6 +89,11 @@ fn responses_are_found_again() {
 }
 
 #[test]
+fn what_is_sent_again_counts_once() {
+    check(&place().serve(), &["again"]);
+}
+
+#[test]
 fn conversations_have_their_items() {
     check(&place().serve(), &["items"]);
 }

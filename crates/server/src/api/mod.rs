@@ -19,7 +19,7 @@ use axum::http::{Method, Uri};
 use axum::routing::on;
 
 pub(crate) use operation::{Answer, Operation, SchemaOf, Verb, of};
-pub(crate) use start::conversation;
+pub(crate) use start::{conversation, key};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};

@@ -121,7 +121,8 @@ fn same(engine: &Engine, run: &RunId, wanted: &StartRun) -> Result<(), ApiError>
     .details(serde_json::json!({ "run": run })))
 }
 
-pub(super) fn key(key: &str) -> Result<&str, ApiError> {
+/// A key that names a run to start, or a decision.
+pub(crate) fn key(key: &str) -> Result<&str, ApiError> {
     if key.is_empty() || key.len() > MAX_KEY {
         let message = format!("`idempotency_key` has between 1 and {MAX_KEY} bytes");
         return Err(ApiError::new(Problem::InvalidBody, message));

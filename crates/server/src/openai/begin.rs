@@ -8,6 +8,7 @@ use signoff_core::{ConversationId, Decision, Event, Request, RequestId, RunId, S
 use signoff_runtime::{DecideError, DecideRequest, Engine, EngineError, StartRun};
 use signoff_store::RunRecord;
 
+use super::again::{self, Again, Done};
 use super::answer::decision;
 use super::fault::{Fault, InParam as _};
 use super::follow::as_it_stands;
@@ -23,30 +24,44 @@ use crate::stream::{Tail, Told};
 /// What is to be done.
 enum Plan {
     Start(StartRun),
+    /// It was started before.
+    Started(RunId),
     Answer(Vec<(Request, Decision)>),
 }
 
 /// Does what a client wants. The response begins there.
-pub(super) async fn begin(app: &App, caller: Caller, create: Create) -> Result<ResponseId, Fault> {
+pub(super) async fn begin(
+    app: &App,
+    caller: Caller,
+    create: Create,
+    again: Again,
+) -> Result<ResponseId, Fault> {
     app.takes_work()?;
     // A fault is an answer here, not a failure to read.
-    let plan = app.read(move |engine| Ok(plan(engine, create))).await??;
+    let plan = app.read(move |engine| Ok(plan(engine, create, again))).await??;
     match plan {
         Plan::Start(start) => {
             let started = app.engine.start(StartRun { by: caller.actor, ..start }).await?;
             app.metrics.run_started();
             Ok(ResponseId::at(started.run, 1))
         }
+        Plan::Started(run) => Ok(ResponseId::at(run, 1)),
         Plan::Answer(answers) => answer(app, caller, answers).await,
     }
 }
 
-fn plan(engine: &Engine, create: Create) -> Result<Plan, Fault> {
+fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
     if !create.answers.is_empty() {
         return named(engine, &create);
     }
     let store = &**engine.store();
     let value = create.value.unwrap_or_default();
+    let input = input(engine, create.workflow.as_deref(), &value);
+    if let Some(ids) = &again.ids
+        && again::started(engine, &ids.run, create.workflow.as_deref(), &input)?
+    {
+        return Ok(Plan::Started(ids.run.clone()));
+    }
     let (conversation, pending) = if let Some(previous) = &create.previous {
         let stretch = as_it_stands(engine, previous)?;
         let record = store
@@ -63,7 +78,16 @@ fn plan(engine: &Engine, create: Create) -> Result<Plan, Fault> {
             Some(_) => (record.conversation, Vec::new()),
         }
     } else if let Some(conversation) = create.conversation {
-        match store.latest_run(&conversation)? {
+        let latest = store.latest_run(&conversation)?;
+        if let (true, Some(record)) = (again.repeated, &latest)
+            && let Some(done) = again::done(engine, record, &value, &input)?
+        {
+            return Ok(match done {
+                Done::Started(run) => Plan::Started(run),
+                Done::Answered(request, decision) => Plan::Answer(vec![(*request, decision)]),
+            });
+        }
+        match latest {
             Some(record) if !record.status.is_over() => {
                 fits(&record, create.workflow.as_deref())?;
                 let pending = waiting(store, &record.id)?;
@@ -78,11 +102,10 @@ fn plan(engine: &Engine, create: Create) -> Result<Plan, Fault> {
         let request = request(engine, id)?;
         (request.conversation.clone(), vec![request])
     } else {
-        let start = start(engine, create.workflow, &value, None)?;
-        return Ok(Plan::Start(start));
+        return start(create.workflow, input, None, again);
     };
     if pending.is_empty() {
-        return Ok(Plan::Start(start(engine, create.workflow, &value, Some(conversation))?));
+        return start(create.workflow, input, Some(conversation), again);
     }
     let chosen = match (&create.request, &pending[..]) {
         (Some(id), all) => all
@@ -159,17 +182,22 @@ fn ambiguous(pending: &[Request]) -> Fault {
 }
 
 fn start(
-    engine: &Engine,
     workflow: Option<String>,
-    value: &Value,
+    input: Value,
     conversation: Option<ConversationId>,
-) -> Result<StartRun, Fault> {
+    again: Again,
+) -> Result<Plan, Fault> {
     let Some(workflow) = workflow else {
         return Err(Fault::invalid("model", "`model` is missing: it names a workflow"));
     };
-    let schema = engine.workflow(&workflow).map(|found| found.workflow.input_schema());
-    let input = schema.map_or_else(|| value.clone(), |schema| shaped(&schema, value));
-    Ok(StartRun { conversation, ..StartRun::new(workflow, input) })
+    let (run, made) = again.ids.map(|ids| (ids.run, ids.conversation)).unzip();
+    let start = StartRun::new(workflow, input);
+    Ok(Plan::Start(StartRun { conversation: conversation.or(made), run, ..start }))
+}
+
+fn input(engine: &Engine, workflow: Option<&str>, value: &Value) -> Value {
+    let known = workflow.and_then(|id| engine.workflow(id));
+    known.map_or_else(|| value.clone(), |known| shaped(&known.workflow.input_schema(), value))
 }
 
 /// The input as the workflow wants it: as it is, as what its text says in JSON, or as its one field.

@@ -1,6 +1,6 @@
 //! Errors as clients of this dialect expect them: ours, with a type and the parameter that is wrong.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use signoff_runtime::{DecideError, EngineError};
@@ -76,6 +76,10 @@ impl IntoResponse for Fault {
         fields["type"] = kind.into();
         fields["param"] = self.param.into();
         let mut response = extract::json(status, &json!({ "error": fields }));
+        // The libraries would send it again, and text may then mean something else.
+        let again = if status.is_server_error() { "true" } else { "false" };
+        let name = HeaderName::from_static("x-should-retry");
+        response.headers_mut().insert(name, HeaderValue::from_static(again));
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }

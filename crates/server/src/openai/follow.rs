@@ -143,7 +143,11 @@ pub(super) fn known(engine: &Engine, id: &ResponseId) -> Result<RunRecord, Fault
         ) => true,
         // What a part of it was given will reach it next.
         None => id.first == record.head + 1 && !record.status.is_over(),
-        _ => false,
+        // While a part was given something the run itself may have moved.
+        _ => {
+            let tree = RunFilter { root: Some(id.run.clone()), ..RunFilter::default() };
+            store.runs(&tree, None, 2)?.items.len() > 1
+        }
     };
     let brought = id.last == id.first || matches!(at(id.last)?, Some(Event::Decided { .. }));
     if begins && brought { Ok(record) } else { Err(unknown()) }

@@ -5,6 +5,7 @@
 //! their numbers too, follows from the journal (`stretch`, `item`). So any process that has the store can
 //! tell it, and nothing is kept here.
 
+mod again;
 mod answer;
 mod begin;
 mod conversations;

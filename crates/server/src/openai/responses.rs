@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use signoff_core::RunId;
 use signoff_runtime::{Engine, EngineError};
 
+use super::again::Again;
 use super::begin::begin;
 use super::fault::Fault;
 use super::follow::{Follow, as_it_stands, known};
@@ -47,6 +48,7 @@ static CREATE: Operation = Operation {
         Problem::InvalidAnswer,
         Problem::AmbiguousAnswer,
         Problem::ConversationBusy,
+        Problem::IdempotencyConflict,
         Problem::AlreadyDecided,
         Problem::RunOver,
         Problem::Expired,
@@ -116,14 +118,16 @@ struct CreateBody {
 async fn create(
     State(app): State<App>,
     caller: Caller,
+    headers: HeaderMap,
     body: Result<AnyBody, ApiError>,
 ) -> Result<Response, Fault> {
     let create = Create::read(&body?.0)?;
+    let again = Again::read(&headers, &caller.tenant)?;
     let (stream, background) = (create.stream, create.background);
     if stream {
         sse::room(&app)?;
     }
-    let id = begin(&app, caller, create).await?;
+    let id = begin(&app, caller, create, again).await?;
     if background && !stream {
         return stands(&app, id).await;
     }

@@ -278,6 +278,28 @@ def several():
     assert client.responses.retrieve(left.id).to_dict() == left.to_dict(), "what was told stays so"
 
 
+def again():
+    """What the library sends again by itself counts once."""
+    again = {"x-stainless-retry-count": "1"}
+    conversation = client.conversations.create().id
+    where = {"model": MODEL, "conversation": conversation}
+    for said in [PARTY, *ANSWERS]:
+        first = client.responses.create(**where, input=said)
+        second = client.responses.create(**where, input=said, extra_headers=again)
+        assert first.to_dict() == second.to_dict(), said
+    planned(first)
+    key = {"Idempotency-Key": "k1"}
+    first = client.responses.create(model=MODEL, input=PARTY, extra_headers=key)
+    second = client.responses.create(model=MODEL, input=PARTY, extra_headers=key)
+    assert first.to_dict() == second.to_dict()
+    other = lambda: client.responses.create(model=MODEL, input="Plan a wedding", extra_headers=key)
+    refused(409, "idempotency_conflict", None, other)
+    eager = client.with_options(max_retries=2)
+    client.responses.create(model=MODEL, previous_response_id=first.id, input="1")
+    late = lambda: eager.responses.create(model=MODEL, previous_response_id=first.id, input="2")
+    refused(409, "already_decided", "input", late)
+
+
 def parts():
     """What a part of a run asks is answered in the same way."""
     conversation = client.conversations.create().id
