@@ -50,13 +50,15 @@ pub(super) fn started(
     workflow: Option<&str>,
     input: &Value,
 ) -> Result<bool, Fault> {
+    if engine.store().run(run)?.is_none() {
+        return Ok(false);
+    }
     let first = engine.store().entries(run, 0, 1)?.into_iter().next().map(|entry| entry.event);
     match first {
-        None => Ok(false),
         Some(Event::Started(it)) if workflow == Some(&*it.workflow) && it.input == *input => {
             Ok(true)
         }
-        Some(_) => {
+        _ => {
             let message = "this `Idempotency-Key` was used for another run before";
             Err(ApiError::new(Problem::IdempotencyConflict, message)
                 .hint("take a new key for a new run")
