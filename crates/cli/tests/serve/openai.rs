@@ -121,7 +121,9 @@ fn a_killed_server_goes_on_with_the_conversation() {
     let place = place();
     let server = place.serve();
     let left = check(&server, &["start"]);
+    let heard = check(&server, &["listen"]);
     assert!(server.process.kill().was_killed());
     let server = place.serve();
     check(&server, &["go_on", left.trim()]);
+    check(&server, &["listen_on", heard.trim()]);
 }

@@ -75,7 +75,16 @@ fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
                 (record.conversation, found?)
             }
             None | Some(Ending::Paused) => return Err(busy(&record)),
-            Some(_) => (record.conversation, Vec::new()),
+            Some(_) => {
+                let latest = store.latest_run(&record.conversation)?;
+                let next = latest.filter(|latest| again.repeated && latest.id != record.id);
+                if let Some(next) = next
+                    && let Some(Done::Started(run)) = again::done(engine, &next, &value, &input)?
+                {
+                    return Ok(Plan::Started(run));
+                }
+                (record.conversation, Vec::new())
+            }
         }
     } else if let Some(conversation) = create.conversation {
         let latest = store.latest_run(&conversation)?;

@@ -87,6 +87,7 @@ def collect(stream):
 def streaming():
     """Every event is typed and numbered, and any stream goes on from any number."""
     conversation = fits(Conversation, client.conversations.create())
+    told = []
     for said in [PARTY, *ANSWERS]:
         stream = client.responses.create(
             model=MODEL, conversation={"id": conversation.id}, input=said, stream=True
@@ -104,6 +105,10 @@ def streaming():
         for after in [0, 1, 4, len(events) - 2, len(events) - 1]:
             rest = collect(client.responses.retrieve(final["id"], stream=True, starting_after=after))
             assert rest == events[after + 1 :], after
+        told.append(events)
+    for events in told:
+        later = collect(client.responses.retrieve(events[0]["response"]["id"], stream=True))
+        assert later == events, "a response does not change when the run goes on"
     planned(kept)
     with client.responses.stream(model=MODEL, input=PARTY) as stream:
         for _ in stream:
@@ -191,6 +196,22 @@ def go_on(left):
         run = left["response"]["metadata"]["signoff.run"]
         assert response.metadata["signoff.run"] == run, "the same run goes on"
     planned(response)
+
+
+def listen():
+    """Hears the beginning of a response."""
+    stream = iter(client.responses.create(model="slow", input="x", stream=True))
+    print(json.dumps([next(stream).to_dict(), next(stream).to_dict()]))
+
+
+def listen_on(heard):
+    """Hears the rest from another process."""
+    heard = json.loads(heard)
+    id = heard[0]["response"]["id"]
+    after = heard[-1]["sequence_number"]
+    heard += collect(client.responses.retrieve(id, stream=True, starting_after=after))
+    assert heard == collect(client.responses.retrieve(id, stream=True)), "no gap, no repeat"
+    assert heard[-1]["response"]["status"] == "completed"
 
 
 def refused(status, code, param, make):
@@ -298,6 +319,11 @@ def again():
     client.responses.create(model=MODEL, previous_response_id=first.id, input="1")
     late = lambda: eager.responses.create(model=MODEL, previous_response_id=first.id, input="2")
     refused(409, "already_decided", "input", late)
+    over = client.responses.create(model="slow", input="x")
+    after = {"model": "slow", "previous_response_id": over.id, "input": "y"}
+    first = client.responses.create(**after)
+    assert first.conversation == over.conversation and first.id != over.id
+    assert client.responses.create(**after, extra_headers=again).to_dict() == first.to_dict()
 
 
 def parts():
