@@ -367,6 +367,55 @@ async fn bad_tools_are_bounded_told_to_the_model_and_journaled() {
     }
 }
 
+/// Never returns, and says so.
+#[derive(Debug)]
+struct Never(signoff_core::ToolSpec);
+
+impl signoff_tools::Tool for Never {
+    fn spec(&self) -> &signoff_core::ToolSpec {
+        &self.0
+    }
+
+    fn call(
+        &self,
+        _: signoff_tools::Invocation,
+    ) -> BoxFuture<'_, Result<Value, signoff_tools::ToolError>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn timeout(&self) -> Span {
+        Span(50)
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_never_returns_is_given_up_and_the_agent_goes_on() {
+    let file = "workflow: one\npattern: sequential\nagents:\n  a: { instructions: A., tools: [never] }\nsequential: { agents: [a] }\n";
+    let known = Known { tools: vec!["never"], ..Known::default() };
+    let workflow = Workflow::parse(file, &NoFiles, &known).unwrap().workflow;
+    let model = |request: &ModelRequest| match request.turn {
+        0 => vec![call("never", json!({}))],
+        _ => text(&serde_json::to_string(&**request.messages.last().unwrap()).unwrap()),
+    };
+    let build = move |engine: EngineBuilder| {
+        let spec = signoff_core::ToolSpec {
+            name: "never".into(),
+            description: "Never returns.".into(),
+            parameters: json!({ "type": "object" }),
+            effects: signoff_core::Effects::READ_ONLY,
+        };
+        let engine = engine.workflow(workflow.clone()).shared_tool(Arc::new(Never(spec)));
+        engine.model("default", Arc::new(Plays(model)))
+    };
+    for world in World::all(build) {
+        let run = world.run("one", json!("x")).await;
+        let heard = output(&world, &run);
+        assert!(heard.as_str().unwrap().contains("tool_timeout"), "{heard}");
+        let entries = format!("{:?}", world.store.entries(&run, 0, 100).unwrap());
+        assert!(entries.contains("did not return within"), "{entries}");
+    }
+}
+
 #[tokio::test]
 async fn a_request_of_kind_step_error_lets_a_person_retry() {
     use std::sync::atomic::{AtomicU32, Ordering};
