@@ -72,6 +72,9 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Look at the record of decisions
     Audit(AuditArgs),
+    /// Say who may come in to the server
+    #[command(after_help = help::USER)]
+    User(UserArgs),
     /// Measure this machine
     Bench(crate::bench::BenchArgs),
     /// Print a completion script for a shell
@@ -85,9 +88,15 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Options of serve")]
 pub(crate) struct ServeArgs {
-    /// An address of this machine and a port to listen on [default: 127.0.0.1:8484]
+    /// An address and a port to listen on; other machines can come in once there is a user [default: 127.0.0.1:8484]
     #[arg(long, value_name = "ADDR")]
     pub(crate) addr: Option<String>,
+    /// Pages from this origin may use the server too; can be given again
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) origin: Vec<String>,
+    /// How many requests a user may make in a second [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_rate: Option<u32>,
     /// What to log on standard error: error, warn, info, debug or trace [default: warn]
     #[arg(long, value_name = "LEVEL", env = env::LOG.name, hide_env = true)]
     pub(crate) log: Option<String>,
@@ -269,6 +278,44 @@ pub(crate) enum SchemaOf {
     Workflow,
     /// signoff.toml
     Config,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UserArgs {
+    #[command(subcommand)]
+    pub(crate) command: UserCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UserCommand {
+    /// Add a user and print the token
+    Add(UserAddArgs),
+    /// List the users: name, tenant, roles
+    List {
+        /// Print one user a line as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a user; the token no longer works
+    Remove {
+        /// The name
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UserAddArgs {
+    /// The name in which decisions are taken
+    pub(crate) name: String,
+    /// Whose runs the user sees and starts [default: local]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tenant: Option<String>,
+    /// A role, for example `viewer`, who may only look; can be given again
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Vec<String>,
+    /// Give a user who is there another token
+    #[arg(long)]
+    pub(crate) new_token: bool,
 }
 
 #[derive(Debug, Args)]

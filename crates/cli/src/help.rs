@@ -51,6 +51,16 @@ Examples:
   signoff inbox answer 3f9a_1 \"Union Hall\"
   signoff inbox answer 3f9a_2 --decision '{\"decision\":\"reject\",\"reason\":\"too much\"}' --as ada";
 
+pub(crate) const USER: &str = "\
+Without users the server is open to programs on this machine, and to nobody else. As soon as there is
+one, everybody needs a token, from this machine too.
+
+Examples:
+  signoff user add ada
+  signoff user add audit-desk --role viewer
+  signoff user add bob --tenant acme --role legal
+  signoff user remove bob";
+
 pub(crate) const FORK: &str = "\
 Nothing of the old run changes, and nothing up to the place is done again. If the entry at SEQ
 is a decision, the new run begins just before it.

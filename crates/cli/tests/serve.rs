@@ -3,8 +3,12 @@
 #![cfg(unix)] // signals and paths of a Unix system
 #![allow(clippy::unwrap_used)] // what goes wrong here fails a test
 
+#[path = "serve/access.rs"]
+mod access;
 #[path = "serve/document.rs"]
 mod document;
+#[path = "serve/marks.rs"]
+mod marks;
 #[path = "serve/openai.rs"]
 mod openai;
 #[path = "serve/planner.rs"]

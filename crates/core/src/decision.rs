@@ -8,7 +8,7 @@ use crate::request::RequestBody;
 use crate::schema;
 
 /// Who does something. Always the authenticated one, never what a client says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Actor(pub Name);
 

@@ -56,6 +56,8 @@ pub enum ExecutorKind {
         prompt: String,
         /// The answers of a selection.
         options: Vec<String>,
+        /// How much can go wrong.
+        risk: Option<crate::request::Risk>,
         /// How long it waits.
         within: Option<crate::time::Span>,
     },

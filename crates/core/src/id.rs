@@ -81,6 +81,55 @@ string_id!(
     "req_"
 );
 
+/// Whose runs these are: an organisation, a team. What belongs to one is not there for another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tenant(Name);
+
+impl Tenant {
+    /// The longest name, in bytes.
+    pub const MAX_BYTES: usize = 64;
+
+    /// A tenant as read from a store.
+    pub fn new(name: impl Into<Name>) -> Self {
+        Self(name.into())
+    }
+
+    /// A tenant as a person names it: letters, digits, `_`, `-` and `.`.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        let fits = (1..=Self::MAX_BYTES).contains(&word.len()) && word.chars().all(plain);
+        fits.then(|| Self::new(word))
+    }
+
+    /// The one of whoever sits at this machine.
+    pub fn local() -> Self {
+        Self("local".into())
+    }
+
+    /// Whether it is that one.
+    pub fn is_local(&self) -> bool {
+        &*self.0 == "local"
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for Tenant {
+    fn default() -> Self {
+        Self::local()
+    }
+}
+
+impl fmt::Display for Tenant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl RunId {
     /// The id of request `no` of this run.
     pub fn request(&self, no: RequestNo) -> RequestId {

@@ -22,10 +22,10 @@ pub mod workflow;
 
 pub use decision::{Actor, Decision, DecisionKind, Refusal};
 pub use graph::{Edge, ExecutorDef, ExecutorKind, Graph};
-pub use id::{ActivationId, ConversationId, Key, Name, RequestId, RequestNo, RunId, Seq};
+pub use id::{ActivationId, ConversationId, Key, Name, RequestId, RequestNo, RunId, Seq, Tenant};
 pub use journal::{Caller, Entry, ErrorInfo, Event, Input, Outcome, Payload};
 pub use message::{Message, Part, Role};
-pub use request::{Choice, Request, RequestBody, RequestKind, RequestStatus};
+pub use request::{Choice, Request, RequestBody, RequestKind, RequestStatus, Risk};
 
 pub use state::{JournalError, RunState, RunStatus};
 pub use time::{Span, Timestamp};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::decision::{Actor, Decision, DecisionKind};
-use crate::id::{ConversationId, Name, RequestId, RunId};
+use crate::id::{ConversationId, Name, RequestId, RunId, Tenant};
 use crate::time::Timestamp;
 
 /// What kind of question it is.
@@ -72,6 +72,50 @@ impl std::fmt::Display for RequestKind {
     }
 }
 
+/// How much can go wrong.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    /// Little, and it can be undone.
+    Low,
+    /// Something.
+    Medium,
+    /// A lot, or it cannot be undone.
+    High,
+    /// Everything.
+    Critical,
+}
+
+impl Risk {
+    /// The word used in files and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+impl std::fmt::Display for Risk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// One of the answers to a selection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Choice {
@@ -106,6 +150,9 @@ pub struct RequestBody {
     /// Why it is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
+    /// How much can go wrong, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
     /// Who should answer it, where that is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
@@ -126,6 +173,7 @@ impl RequestBody {
             response_schema: serde_json::json!({ "type": "string", "minLength": 1 }),
             allowed: vec![DecisionKind::Respond],
             reasons: Vec::new(),
+            risk: None,
             who: None,
             expires_at: None,
         }
@@ -231,6 +279,10 @@ pub struct Request {
     pub workflow: Name,
     /// The conversation of that run.
     pub conversation: ConversationId,
+    /// Whose that run is.
+    pub tenant: Tenant,
+    /// Who looks after it, if somebody said so.
+    pub assignee: Option<Actor>,
     /// The question itself.
     pub body: RequestBody,
     /// When it was asked.
@@ -261,6 +313,12 @@ impl Request {
         if let Value::Object(fields) = &mut json {
             if !self.body.options.is_empty() {
                 fields.insert("options".into(), serde_json::json!(self.body.options));
+            }
+            if let Some(risk) = self.body.risk {
+                fields.insert("risk".into(), risk.as_str().into());
+            }
+            if let Some(assignee) = &self.assignee {
+                fields.insert("assignee".into(), assignee.as_str().into());
             }
             if let Some(who) = &self.body.who {
                 fields.insert("who".into(), who.as_str().into());

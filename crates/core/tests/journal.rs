@@ -11,7 +11,7 @@ use signoff_core::journal::{
 };
 use signoff_core::message::{Message, Part, Role, ToolCall, ToolResult};
 use signoff_core::request::RequestBody;
-use signoff_core::{ConversationId, RunId, Timestamp};
+use signoff_core::{ConversationId, RunId, Tenant, Timestamp};
 
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -143,7 +143,9 @@ fn started() -> impl Strategy<Value = Event> {
                     key: "k".into(),
                     path: vec!["x".into()],
                 }),
+                tenant: if nested { Tenant::new("acme") } else { Tenant::local() },
                 forked_from: other.map(|run| (RunId::new(run), 3)),
+                added: u32::from(nested),
             }))
         },
     )

@@ -62,8 +62,9 @@ impl Executor for Listed {
                     .eval(&[("output", &message), ("input", &ctx.input())])
                     .map(Payload::value)
                     .map_err(|problem| ErrorInfo::new("transform", problem)),
-                ExecutorKind::Ask { kind, prompt, options, within } => {
+                ExecutorKind::Ask { kind, prompt, options, risk, within } => {
                     let mut body = question(kind, prompt, options, &message);
+                    body.risk = risk;
                     if let Some(within) = within {
                         body.expires_at = Some(ctx.now("deadline").await?.plus(within));
                     }

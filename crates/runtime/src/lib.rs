@@ -26,7 +26,7 @@ pub use definition::Definition;
 pub use driver::DriveEnd;
 pub use engine::{
     DecideError, DecideOutcome, DecideRequest, Engine, EngineBuilder, EngineError, ForkRun,
-    RunView, StartRun, Started, new_id,
+    RunView, StartRun, Started, new_id, new_secret,
 };
 pub use executor::{BoxFuture, Executor};
 pub use live::{Live, LiveEvent};

@@ -533,6 +533,7 @@ async fn a_run_finishes_on_the_definition_it_began_with() {
             prompt: "Well?".into(),
             kind: signoff_core::RequestKind::Input,
             options: Vec::new(),
+            risk: None,
             within: None,
         };
         WorkflowBuilder::new("w")

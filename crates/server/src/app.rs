@@ -1,11 +1,14 @@
 //! What every handler works with.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use signoff_runtime::Engine;
 use tokio::sync::{Semaphore, watch};
 
-use crate::access::Access;
+use crate::access::{Access, Caller};
 use crate::error::{ApiError, Problem};
 use crate::metrics::Metrics;
 use crate::serve::Settings;
@@ -19,16 +22,40 @@ const READS: usize = 4;
 /// How many searches.
 const SEARCHES: usize = 2;
 
-/// What handlers share. Cheap to clone.
-pub(crate) type App = Arc<Shared>;
+/// What a handler works with. Taken from a request, its engine is that of the caller's tenant: what belongs to
+/// others is not there. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    shared: Arc<Shared>,
+    pub(crate) engine: Engine,
+}
+
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+impl FromRequestParts<App> for App {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, whole: &App) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, whole).await?;
+        Ok(Self {
+            shared: Arc::clone(&whole.shared),
+            engine: whole.engine.for_tenant(caller.tenant),
+        })
+    }
+}
 
 /// The parts of a server.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) engine: Engine,
     pub(crate) hub: Arc<Hub>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) access: Box<dyn Access>,
+    pub(crate) access: Access,
     pub(crate) settings: Settings,
     pub(crate) openapi: bytes::Bytes,
     /// True from the moment the server is to stop.
@@ -37,17 +64,16 @@ pub(crate) struct Shared {
     searches: Semaphore,
 }
 
-impl Shared {
+impl App {
     pub(crate) fn new(
         engine: Engine,
-        access: Box<dyn Access>,
+        access: Access,
         settings: Settings,
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let metrics = Arc::new(Metrics::default());
-        Self {
+        let shared = Shared {
             hub: Hub::new(engine.clone(), Arc::clone(&metrics)),
-            engine,
             metrics,
             access,
             settings,
@@ -55,7 +81,8 @@ impl Shared {
             stopping,
             reads: Semaphore::new(READS),
             searches: Semaphore::new(SEARCHES),
-        }
+        };
+        Self { shared: Arc::new(shared), engine }
     }
 
     /// Reads one thing from the store, away from the threads that serve connections.
@@ -85,7 +112,9 @@ impl Shared {
             .await
             .map_err(|error| ApiError::internal(&error))?
     }
+}
 
+impl Shared {
     /// Whether the server is to stop.
     pub(crate) fn is_stopping(&self) -> bool {
         *self.stopping.borrow()

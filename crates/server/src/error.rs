@@ -18,6 +18,10 @@ pub(crate) enum Problem {
     InvalidQuery,
     InvalidCursor,
     InvalidPath,
+    MissingToken,
+    InvalidToken,
+    NotPermitted,
+    TooManyRequests,
     HostRefused,
     OriginRefused,
     UnknownRoute,
@@ -33,6 +37,7 @@ pub(crate) enum Problem {
     IdempotencyConflict,
     VersionConflict,
     AlreadyDecided,
+    AlreadyClaimed,
     RunOver,
     Expired,
     Cancelled,
@@ -59,6 +64,10 @@ impl Problem {
             Self::InvalidQuery => "invalid_query",
             Self::InvalidCursor => "invalid_cursor",
             Self::InvalidPath => "invalid_path",
+            Self::MissingToken => "missing_token",
+            Self::InvalidToken => "invalid_token",
+            Self::NotPermitted => "not_permitted",
+            Self::TooManyRequests => "too_many_requests",
             Self::HostRefused => "host_refused",
             Self::OriginRefused => "origin_refused",
             Self::UnknownRoute => "unknown_route",
@@ -74,6 +83,7 @@ impl Problem {
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::VersionConflict => "version_conflict",
             Self::AlreadyDecided => "already_decided",
+            Self::AlreadyClaimed => "already_claimed",
             Self::RunOver => "run_over",
             Self::Expired => "expired",
             Self::Cancelled => "cancelled",
@@ -100,7 +110,9 @@ impl Problem {
             | Self::InvalidQuery
             | Self::InvalidCursor
             | Self::InvalidPath => StatusCode::BAD_REQUEST,
-            Self::HostRefused | Self::OriginRefused => StatusCode::FORBIDDEN,
+            Self::MissingToken | Self::InvalidToken => StatusCode::UNAUTHORIZED,
+            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            Self::HostRefused | Self::OriginRefused | Self::NotPermitted => StatusCode::FORBIDDEN,
             Self::UnknownRoute
             | Self::UnknownWorkflow
             | Self::UnknownRun
@@ -114,6 +126,7 @@ impl Problem {
             | Self::IdempotencyConflict
             | Self::VersionConflict
             | Self::AlreadyDecided
+            | Self::AlreadyClaimed
             | Self::RunOver => StatusCode::CONFLICT,
             Self::Expired | Self::Cancelled => StatusCode::GONE,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -206,7 +219,12 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = crate::extract::json(self.status, &json!({ "error": self.body }));
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer realm=\"signoff\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        let later = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
+        if later.contains(&self.status) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

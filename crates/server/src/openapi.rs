@@ -11,8 +11,16 @@ use crate::error::Problem;
 use crate::shape;
 
 /// What any request can be answered with, besides what its operation says.
-const ALWAYS: [Problem; 4] =
-    [Problem::HostRefused, Problem::OriginRefused, Problem::Store, Problem::Internal];
+const ALWAYS: [Problem; 8] = [
+    Problem::MissingToken,
+    Problem::InvalidToken,
+    Problem::NotPermitted,
+    Problem::TooManyRequests,
+    Problem::HostRefused,
+    Problem::OriginRefused,
+    Problem::Store,
+    Problem::Internal,
+];
 /// What a request with a body can be answered with.
 const BODY: [Problem; 5] = [
     Problem::MalformedJson,

@@ -12,13 +12,13 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use signoff_runtime::Engine;
-use signoff_store::Scope;
+use signoff_store::{Scope, StoreError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
-use crate::access::{self, Loopback};
-use crate::app::{App, Shared};
+use crate::access::{self, Access, Users};
+use crate::app::App;
 use crate::{api, metrics, process};
 
 /// The largest head of a request, in bytes.
@@ -33,7 +33,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// What a server can be told.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it listens. Only this machine's own addresses are taken.
+    /// Where it listens. Other addresses than this machine's own are taken only once there are users.
     pub address: SocketAddr,
     /// The largest body of a request, in bytes.
     pub max_body: usize,
@@ -41,6 +41,10 @@ pub struct Settings {
     pub head_timeout: Duration,
     /// How long it may take to send the body.
     pub body_timeout: Duration,
+    /// How many requests a user may make in a second.
+    pub max_rate: u32,
+    /// Whose pages may use the server besides its own: origins as browsers write them.
+    pub origins: Vec<String>,
     /// The most streams at once.
     pub max_streams: i64,
     /// The most connections at once.
@@ -57,6 +61,8 @@ impl Settings {
             max_body: 1024 * 1024,
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
+            max_rate: 1000,
+            origins: Vec::new(),
             max_streams: 20_000,
             max_connections: 25_000,
             grace: Duration::from_secs(10),
@@ -75,6 +81,9 @@ pub enum ServeError {
     /// Somebody else listens there.
     #[error("another program listens on {0}")]
     InUse(SocketAddr),
+    /// The users cannot be read.
+    #[error("the users cannot be read: {0}")]
+    Users(#[from] StoreError),
     /// The system refuses.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -92,13 +101,15 @@ pub struct Server {
     address: SocketAddr,
     settings: Settings,
     engine: Engine,
+    users: Arc<Users>,
 }
 
 impl Server {
     /// Takes the port.
     pub async fn bind(engine: Engine, settings: Settings) -> Result<Self, ServeError> {
         let address = settings.address;
-        if !address.ip().is_loopback() {
+        let users = Arc::new(Users::read(Arc::clone(engine.store()))?);
+        if !address.ip().is_loopback() && !users.any() {
             return Err(ServeError::NotLoopback(address));
         }
         process::allow_connections();
@@ -108,7 +119,7 @@ impl Server {
         };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, settings, engine })
+        Ok(Self { listener, address, settings, engine, users })
     }
 
     /// Where it listens: with the port that was found, if none was named.
@@ -119,16 +130,17 @@ impl Server {
     /// Answers until `stop` resolves; then lets streams and runs come to rest, for a while. What is not
     /// at rest by then is found by whoever comes next: nothing of it is lost.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, address, settings, engine } = self;
+        let Self { listener, address, settings, engine, users } = self;
         let grace = settings.grace;
         let (stopping, watch_stopping) = watch::channel(false);
-        let access = Box::new(Loopback::new(address));
+        let access = Access::new(address, &settings.origins, Arc::clone(&users), settings.max_rate);
         let connections = Arc::new(Semaphore::new(settings.max_connections));
-        let app: App = Arc::new(Shared::new(engine.clone(), access, settings, watch_stopping));
+        let app = App::new(engine.clone(), access, settings, watch_stopping);
         let relay = Arc::clone(&app.hub);
         let helpers = [
             tokio::spawn(async move { relay.relay().await }),
             tokio::spawn(Arc::clone(&app.hub).look()),
+            tokio::spawn(users.follow()),
         ];
         let scheduler = tokio::spawn(schedule(engine.clone()));
         let (closing, closed) = watch::channel(false);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use signoff_core::journal::{Entry, Event, Payload, Started};
-use signoff_core::{Actor, RunId, RunStatus, Timestamp};
+use signoff_core::{Actor, RunId, RunStatus, Tenant, Timestamp};
 use signoff_store::{
     Append, Claim, Follows, MemoryStore, NewRun, Rest, SqliteOptions, SqliteStore, Store,
 };
@@ -91,6 +91,8 @@ async fn writer(store: Arc<dyn Store>, n: usize) {
         continues: None,
         parent: None,
         forked_from: None,
+        tenant: Tenant::local(),
+        added: 0,
     };
     let first = Entry { seq: 1, at: now, event: Event::Started(Box::new(started)) };
     let new = NewRun {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use signoff_core::journal::{Event, Input};
-use signoff_core::{Actor, RunStatus};
+use signoff_core::{Actor, RunStatus, Tenant};
 
 use crate::conformance::fixtures::{
     TTL, append, asked, at, child_run, decide, end, entry, new_run, node, output, question, run,
@@ -233,9 +233,9 @@ fn observe(store: &Arc<dyn Store>) -> String {
     seen.push(format!("{:?}", store.requests(&pending, None, 2)));
     seen.push(format!("{:?}", store.count_requests(&pending)));
     seen.push(format!("{:?}", store.runs(&RunFilter::default(), None, 3)));
-    seen.push(format!("{:?}", store.latest_run(&"conv_1".into())));
+    seen.push(format!("{:?}", store.latest_run(&Tenant::local(), &"conv_1".into())));
     seen.push(format!("{:?}", store.next_due()));
-    seen.push(format!("{:?}", store.audit(0, 100)));
+    seen.push(format!("{:?}", store.audit(None, 0, 100)));
     seen.join("\n")
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 use signoff_core::time::Timestamp;
-use signoff_core::{Actor, RequestId};
+use signoff_core::{Actor, RequestId, Tenant};
 
 use crate::AuditEntry;
 
@@ -23,10 +23,11 @@ impl AuditEntry {
         at: Timestamp,
         by: Actor,
         request: RequestId,
+        tenant: Tenant,
         decision: String,
     ) -> Self {
         let (no, before) = last.unwrap_or((0, ""));
-        let mut entry = Self { no: no + 1, at, by, request, decision, hash: String::new() };
+        let mut entry = Self { no: no + 1, at, by, request, tenant, decision, hash: String::new() };
         entry.hash = entry.chained_to(before);
         entry
     }
@@ -46,7 +47,7 @@ impl AuditEntry {
 }
 
 /// SHA-256 in hexadecimal.
-pub(crate) fn hex_sha256(bytes: &[u8]) -> String {
+pub fn hex_sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
         // Writing to a string cannot fail.
         let _ = write!(hex, "{byte:02x}");

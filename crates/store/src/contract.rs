@@ -21,12 +21,15 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use signoff_core::id::{ActivationId, ConversationId, Key, Name, RequestId, RunId, Seq};
+use signoff_core::id::{ActivationId, ConversationId, Key, Name, RequestId, RunId, Seq, Tenant};
 use signoff_core::journal::{Entry, ErrorInfo, Input, Outcome};
-use signoff_core::request::{Request, RequestKind, RequestStatus};
+use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
 use signoff_core::state::RunStatus;
 use signoff_core::time::{Span, Timestamp};
 use signoff_core::{Actor, Decision};
+
+use crate::conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
+use crate::people::{Mark, Marked, Note, User};
 
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -218,6 +221,8 @@ pub struct RunRecord {
     pub version: Name,
     /// Its conversation.
     pub conversation: ConversationId,
+    /// Whose it is.
+    pub tenant: Tenant,
     /// Where it stands.
     pub status: RunStatus,
     /// The position of its last entry.
@@ -279,6 +284,8 @@ pub struct AuditEntry {
     pub by: Actor,
     /// On which request.
     pub request: RequestId,
+    /// Whose that request is. Not part of the hash: it follows from the request.
+    pub tenant: Tenant,
     /// The decision as JSON, or `{"decision":"expired"}`.
     pub decision: String,
     /// Hex SHA-256 over the hash before it and this line.
@@ -302,6 +309,23 @@ pub struct RequestFilter {
     pub conversation: Option<ConversationId>,
     /// Words that the prompt must contain, each of them, in whatever case (of ASCII letters).
     pub text: Option<String>,
+    /// Whose.
+    pub tenant: Option<Tenant>,
+    /// Looked after by whom.
+    pub assigned: Option<Assigned>,
+    /// How much can go wrong.
+    pub risk: Option<Risk>,
+    /// Asked at this time or before.
+    pub asked_until: Option<Timestamp>,
+}
+
+/// Who looks after a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Assigned {
+    /// This one.
+    To(Actor),
+    /// Nobody.
+    ToNobody,
 }
 
 /// Which runs to list. Fields that are `None` match all.
@@ -317,6 +341,8 @@ pub struct RunFilter {
     pub root: Option<RunId>,
     /// Id begins with this text (after the `run_` prefix or with it).
     pub id_prefix: Option<String>,
+    /// Whose.
+    pub tenant: Option<Tenant>,
 }
 
 /// One page of a list.
@@ -442,11 +468,56 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         limit: usize,
     ) -> Result<Page<RunRecord>, StoreError>;
 
-    /// The latest run of a conversation that is not part of another run.
-    fn latest_run(&self, conversation: &ConversationId) -> Result<Option<RunRecord>, StoreError>;
+    /// The latest run of a tenant's conversation that is not part of another run.
+    fn latest_run(
+        &self,
+        tenant: &Tenant,
+        conversation: &ConversationId,
+    ) -> Result<Option<RunRecord>, StoreError>;
 
-    /// Audit lines after number `after`, in order, at most `limit`.
-    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;
+    /// Audit lines after number `after`, in order, at most `limit`; of one tenant, or of all.
+    fn audit(
+        &self,
+        tenant: Option<&Tenant>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError>;
+
+    /// Notes something on a request. Refused with [`StoreError::UnknownRequest`].
+    fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>>;
+
+    /// What was noted on a request, in order.
+    fn notes(&self, request: &RequestId) -> Result<Vec<Note>, StoreError>;
+
+    /// Changes what is kept of a conversation, and gives it as it is then.
+    fn change_conversation(
+        &self,
+        change: ChangeConversation,
+    ) -> BoxFuture<'static, Result<ConversationRecord, StoreError>>;
+
+    /// What is kept of a conversation; also of one that was deleted.
+    fn conversation(
+        &self,
+        tenant: &Tenant,
+        id: &ConversationId,
+    ) -> Result<Option<ConversationRecord>, StoreError>;
+
+    /// Conversations, newest first, in pages of 1 to 1000. `cursor` is `next` of the page before.
+    fn conversations(
+        &self,
+        filter: &ConversationFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<ConversationRecord>, StoreError>;
+
+    /// Adds a user. `false` if there is one of that name, who is replaced only if `replace`.
+    fn put_user(&self, user: User, replace: bool) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// Removes a user. `false` if there is none of that name.
+    fn remove_user(&self, name: &str) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// All users, by name.
+    fn users(&self) -> Result<Vec<User>, StoreError>;
 }
 
 /// A run that has just been created.

@@ -10,16 +10,23 @@ mod audit;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod contract;
+mod conversation;
 mod entries;
 #[cfg(feature = "failpoints")]
 pub mod failpoint;
 mod memory;
+mod people;
+mod scoped;
 mod sqlite;
 
+pub use audit::hex_sha256;
 pub use contract::{
-    Append, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Due, End, Follows,
-    Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter, Rest, RunFilter, RunRecord, Scope,
-    Snapshot, Store, StoreError,
+    Append, Assigned, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Due, End,
+    Follows, Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter, Rest, RunFilter, RunRecord,
+    Scope, Snapshot, Store, StoreError,
 };
+pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 pub use memory::MemoryStore;
+pub use people::{Mark, Marked, Note, Noted, User};
+pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};

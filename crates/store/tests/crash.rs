@@ -83,7 +83,7 @@ async fn survived(path: &Path, accepted: &[&str], when: &str) {
     let works = store.run(&run("works")).unwrap();
     assert!(asks.is_some() || noted("asked") == 0, "{when}");
     assert!(works.is_some() || noted("began") == 0, "{when}");
-    let decisions = store.audit(0, 10).unwrap().len();
+    let decisions = store.audit(None, 0, 10).unwrap().len();
     assert!(decisions >= noted("decided"), "{when}");
     if asks.is_some() {
         assert_eq!(store.inputs(&run("asks"), 0).unwrap().len(), decisions, "{when}");

@@ -72,7 +72,7 @@ fn all<T>(page: impl Fn(Option<&str>) -> signoff_store::Page<T>) -> Vec<T> {
 fn audit(store: &SqliteStore) -> Vec<AuditEntry> {
     let mut lines: Vec<AuditEntry> = Vec::new();
     loop {
-        let more = store.audit(lines.len() as u64, PAGE).unwrap();
+        let more = store.audit(None, lines.len() as u64, PAGE).unwrap();
         if more.is_empty() {
             return lines;
         }

@@ -13,7 +13,7 @@ pub(crate) fn perform(app: &App, command: AuditCommand) -> Result<Exit> {
     let store = app.needed_store()?;
     let (mut no, mut hash) = (0, String::new());
     loop {
-        let lines = store.audit(no, PAGE)?;
+        let lines = store.audit(None, no, PAGE)?;
         if lines.is_empty() {
             break;
         }

@@ -10,6 +10,7 @@ mod run;
 mod runs;
 mod schema;
 mod serve;
+mod user;
 
 use clap::CommandFactory as _;
 use signoff_core::Decision;
@@ -40,6 +41,7 @@ pub(crate) async fn perform(app: App, cli: ServeArgs, command: Option<Command>) 
         Some(Command::Check(args)) => check::perform(&app, &args),
         Some(Command::Schema(args)) => schema::perform(&args),
         Some(Command::Audit(args)) => audit::perform(&app, args.command),
+        Some(Command::User(args)) => user::perform(&app, args.command).await,
         Some(Command::Bench(args)) => crate::bench::run(&args).map(|()| Exit::Done),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

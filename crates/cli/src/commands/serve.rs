@@ -21,7 +21,13 @@ const LOG: &str = "warn";
 impl ServeArgs {
     /// These, and where they say nothing, those.
     pub(crate) fn or(self, other: Self) -> Self {
-        Self { addr: self.addr.or(other.addr), log: self.log.or(other.log) }
+        let origin = if self.origin.is_empty() { other.origin } else { self.origin };
+        Self {
+            addr: self.addr.or(other.addr),
+            origin,
+            max_rate: self.max_rate.or(other.max_rate),
+            log: self.log.or(other.log),
+        }
     }
 }
 
@@ -31,8 +37,9 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     let library = app.library(&[])?;
     let store = app.store_read_by(Some(signoff_server::CONNECTIONS))?;
     let engine = app.engine(store.clone(), &library, library.all())?;
-    let server =
-        Server::bind(engine, Settings::new(address)).await.map_err(|error| refused(&error))?;
+    let mut settings = Settings { origins: args.origin, ..Settings::new(address) };
+    settings.max_rate = args.max_rate.unwrap_or(settings.max_rate);
+    let server = Server::bind(engine, settings).await.map_err(|error| refused(&error))?;
     let signals = signals()?;
     greet(app, &*store, server.address())?;
     let again = signals.clone();
@@ -58,13 +65,13 @@ fn refused(error: &ServeError) -> Failure {
     let failure = Failure::usage(error.to_string());
     match error {
         ServeError::NotLoopback(address) => failure.hint(format!(
-            "take 127.0.0.1:{}, and a tunnel (ssh -L) to reach it from elsewhere",
+            "add one with `signoff user add NAME`; or take 127.0.0.1:{}, and a tunnel (ssh -L)",
             address.port()
         )),
         ServeError::InUse(_) => {
             failure.hint("stop that, or take another port: signoff serve --addr 127.0.0.1:0")
         }
-        ServeError::Listen { .. } => failure,
+        ServeError::Listen { .. } | ServeError::Users(_) => failure,
     }
 }
 

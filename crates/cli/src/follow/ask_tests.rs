@@ -14,6 +14,8 @@ fn prompt(body: RequestBody) -> Prompt {
         run,
         workflow: "w".into(),
         conversation: "conv_1".into(),
+        tenant: signoff_core::Tenant::local(),
+        assignee: None,
         body,
         created_at: Timestamp(0),
         decision: None,

@@ -41,6 +41,7 @@ async fn every_route_in_it_is_served() {
             let at = path.replace("{id}", "nope");
             let (status, answer) = match method.as_str() {
                 "get" => server.get(&at).await,
+                "delete" => server.delete(&at).await,
                 _ => server.post(&at, &json!({ "decision": "approve", "at": 1 })).await,
             };
             let code = answer["error"]["code"].as_str().unwrap_or_default();

@@ -94,7 +94,7 @@ async fn paths_and_queries() {
         ("/v1/runs?cursor=", 400, "invalid_cursor"),
         ("/v1/requests?cursor=r1", 400, "invalid_cursor"),
         ("/v1/requests?kind=choice", 400, "invalid_query"),
-        ("/v1/requests?assignee=ada", 400, "invalid_query"),
+        ("/v1/requests?asignee=ada", 400, "invalid_query"),
         ("/v1/requests/count?limit=1", 400, "invalid_query"),
         ("/v1/audit?cursor=j1", 400, "invalid_cursor"),
         ("/v1/audit?after=x", 400, "invalid_query"),

@@ -117,6 +117,10 @@ impl Client {
         answer(self.request(Method::POST, path).json(body).send().await.unwrap()).await
     }
 
+    pub(crate) async fn delete(&self, path: &str) -> (u16, Value) {
+        answer(self.request(Method::DELETE, path).send().await.unwrap()).await
+    }
+
     /// Starts a run and gives its id.
     pub(crate) async fn start(&self, workflow: &str, input: &str) -> String {
         let body = json!({ "workflow": workflow, "input": input });

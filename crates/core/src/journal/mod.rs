@@ -15,7 +15,7 @@ pub use codec::{DecodeError, MAX_BODY_BYTES, decode, encode, to_json};
 pub use usage::{Cost, Usage};
 
 use crate::decision::{Actor, Decision};
-use crate::id::{ActivationId, ConversationId, Key, Name, RequestNo, RunId, Seq};
+use crate::id::{ActivationId, ConversationId, Key, Name, RequestNo, RunId, Seq, Tenant};
 use crate::message::{Message, Part};
 use crate::request::RequestBody;
 use crate::time::Timestamp;
@@ -188,6 +188,9 @@ pub struct Started {
     pub version: Name,
     /// The conversation it belongs to.
     pub conversation: ConversationId,
+    /// Whose it is.
+    #[serde(default, skip_serializing_if = "Tenant::is_local")]
+    pub tenant: Tenant,
     /// What it was given.
     pub input: Value,
     /// Who started it.
@@ -201,6 +204,14 @@ pub struct Started {
     /// The run and position it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<(RunId, Seq)>,
+    /// How many messages were put into the conversation since the run before it; they follow this entry.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub added: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The place in another run that waits for this one.

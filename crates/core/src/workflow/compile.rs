@@ -139,6 +139,7 @@ fn executor(file: &ExecutorFile) -> Result<ExecutorKind, String> {
             kind: ask.kind,
             prompt: ask.prompt.clone(),
             options: ask.options.clone(),
+            risk: ask.risk,
             within: ask.within,
         },
         (None, None, None, None, Some(id)) => ExecutorKind::Workflow { id: id.as_str().into() },

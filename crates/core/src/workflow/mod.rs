@@ -35,7 +35,7 @@ pub use tree::{MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Position, Tree};
 pub use validate::Known;
 
 use crate::id::Name;
-use crate::request::RequestKind;
+use crate::request::{RequestKind, Risk};
 use crate::time::Span;
 
 /// What a workflow, an agent, an executor, a type or a tool may be called.
@@ -299,6 +299,9 @@ pub struct AskFile {
     /// The answers of a selection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// How much can go wrong: low, medium, high or critical.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
     /// How long it waits for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Span>,

@@ -15,7 +15,8 @@ use signoff_core::request::RequestBody;
 use signoff_core::state::EffectState;
 use signoff_core::workflow::Limits;
 use signoff_core::{
-    ActivationId, Actor, Caller, ConversationId, Decision, Message, Name, RunState, Timestamp,
+    ActivationId, Actor, Caller, ConversationId, Decision, Message, Name, RunState, Tenant,
+    Timestamp,
 };
 
 /// No run of these tests may open more activations.
@@ -103,8 +104,10 @@ impl Play {
             continues: None,
             parent: None,
             forked_from: None,
+            tenant: Tenant::local(),
+            added: 0,
         };
-        let events = plan::start(graph, started, Timestamp(0));
+        let events = plan::start(graph, started, Vec::new(), Timestamp(0));
         let entries: Vec<Entry> =
             (1..).zip(events).map(|(seq, event)| Entry { seq, at: Timestamp(0), event }).collect();
         let state = RunState::fold(&entries).unwrap();

@@ -19,6 +19,8 @@ fn request(agent: &str, body: RequestBody) -> Request {
         run,
         workflow: "w".into(),
         conversation: ConversationId::from_unique("1"),
+        tenant: signoff_core::Tenant::local(),
+        assignee: None,
         body: RequestBody { agent_path: vec!["coordinator".into(), agent.into()], ..body },
         created_at: Timestamp(0),
         decision: None,

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use signoff_core::journal::{EffectKind, ErrorInfo, Event, Outcome, Reply};
 use signoff_core::request::RequestBody;
 use signoff_core::state::{Answer, EffectState};
-use signoff_core::{Decision, DecisionKind, Key, RequestKind, Timestamp};
+use signoff_core::{Decision, DecisionKind, Key, RequestKind, Risk, Timestamp};
 use signoff_models::{Delta, ModelRequest, Provider};
 
 use super::Context;
@@ -254,6 +254,7 @@ impl Context {
     ) -> Result<Option<Outcome>, ErrorInfo> {
         let body = RequestBody {
             kind: RequestKind::InDoubt,
+            risk: Some(Risk::High),
             context: json!({
                 "action": effect.action,
                 "attempts": attempts,

@@ -168,6 +168,6 @@ impl EngineBuilder {
             looked_at: AtomicI64::new(0),
             changed: Notify::new(),
         };
-        Ok(Engine { inner: Arc::new(inner) })
+        Ok(Engine::new(inner))
     }
 }

@@ -127,8 +127,7 @@ impl Engine {
     /// Takes a decision and leaves it to the caller to drive the run.
     pub async fn take_decision(&self, decide: DecideRequest) -> Result<DecideOutcome, DecideError> {
         let DecideRequest { request: id, decision, by, run } = decide;
-        let store = &self.inner.store;
-        let request = store.request(&id)?.ok_or_else(|| DecideError::Unknown(id.clone()))?;
+        let request = self.store().request(&id)?.ok_or_else(|| DecideError::Unknown(id.clone()))?;
         if let Some(run) = run
             && request.run != run
             && request.root != run
@@ -140,7 +139,7 @@ impl Engine {
             return stands(request, &decision, &by);
         }
         request.body.check_with(&decision, &self.inner.schemas)?;
-        let taking = store.decide(Decide {
+        let taking = self.inner.store.decide(Decide {
             request: id,
             decision: decision.clone(),
             by: by.clone(),

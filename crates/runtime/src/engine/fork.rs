@@ -26,7 +26,7 @@ impl Engine {
     pub async fn fork(&self, fork: ForkRun) -> Result<Started, EngineError> {
         let cannot =
             |problem: &str| EngineError::CannotFork { at: fork.at, problem: problem.to_owned() };
-        let mut entries = self.inner.store.load(&fork.run, Some(fork.at))?.entries;
+        let mut entries = self.store().load(&fork.run, Some(fork.at))?.entries;
         if entries.last().is_none_or(|last| last.seq != fork.at) {
             return Err(cannot("the journal is not that long"));
         }

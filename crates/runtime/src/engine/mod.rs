@@ -14,8 +14,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use signoff_core::id::Name;
 use signoff_core::journal::{Entry, ErrorInfo, Input, Usage};
 use signoff_core::schema::Compiled;
-use signoff_core::{Actor, Message, RunId, RunState, Seq, Span, Timestamp, Workflow};
-use signoff_store::{Lease, LoadedRun, NodeId, RunFilter, RunRecord, Store, StoreError};
+use signoff_core::{
+    Actor, ConversationId, Message, RunId, RunState, Seq, Span, Tenant, Timestamp, Workflow,
+};
+use signoff_store::{
+    ConversationRecord, Lease, LoadedRun, NodeId, RunFilter, RunRecord, Store, StoreError,
+};
 use tokio::sync::{Notify, broadcast};
 
 pub(crate) use at_hand::AtHand;
@@ -34,6 +38,12 @@ use crate::live::{Broadcaster, Live};
 /// A unique, time-ordered text for ids.
 pub fn new_id() -> String {
     uuid::Uuid::now_v7().simple().to_string()
+}
+
+/// A text that nobody can guess: twice 122 bits from the system.
+pub fn new_secret() -> String {
+    let part = || uuid::Uuid::new_v4().simple();
+    format!("{}{}", part(), part())
 }
 
 /// What can go wrong with a call of the engine.
@@ -98,6 +108,9 @@ pub struct RunView {
 #[derive(Clone, Debug)]
 pub struct Engine {
     pub(crate) inner: Arc<EngineInner>,
+    /// What callers see: everything, or what is one tenant's.
+    store: Arc<dyn Store>,
+    tenant: Option<Tenant>,
 }
 
 pub(crate) struct EngineInner {
@@ -138,9 +151,39 @@ impl Engine {
         EngineBuilder::new(store)
     }
 
+    pub(crate) fn new(inner: EngineInner) -> Self {
+        let store = Arc::clone(&inner.store);
+        Self { inner: Arc::new(inner), store, tenant: None }
+    }
+
+    /// The same engine for somebody who speaks for a tenant: what belongs to others is not there.
+    #[must_use]
+    pub fn for_tenant(&self, tenant: Tenant) -> Self {
+        let store = signoff_store::scoped(Arc::clone(&self.inner.store), tenant.clone());
+        Self { inner: Arc::clone(&self.inner), store, tenant: Some(tenant) }
+    }
+
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.inner.store
+        &self.store
+    }
+
+    /// The latest run of a conversation that is not part of another: of the engine's tenant, or of the local one.
+    pub fn latest_run(
+        &self,
+        conversation: &ConversationId,
+    ) -> Result<Option<RunRecord>, StoreError> {
+        let local = Tenant::local();
+        self.store.latest_run(self.tenant.as_ref().unwrap_or(&local), conversation)
+    }
+
+    /// What is kept of a conversation besides its runs: of the engine's tenant, or of the local one.
+    pub fn conversation(
+        &self,
+        id: &ConversationId,
+    ) -> Result<Option<ConversationRecord>, StoreError> {
+        let local = Tenant::local();
+        self.store.conversation(self.tenant.as_ref().unwrap_or(&local), id)
     }
 
     /// The clock.
@@ -175,7 +218,7 @@ impl Engine {
 
     /// A run and what waits to be put into its journal, at one moment.
     pub fn view(&self, run: &RunId) -> Result<RunView, EngineError> {
-        let loaded = self.inner.store.load(run, None)?;
+        let loaded = self.store.load(run, None)?;
         let state = self.inner.state_of(&loaded)?.0;
         let inputs = loaded.inputs.into_iter().map(|(_, input)| input).collect();
         Ok(RunView { record: loaded.record, state, inputs })
@@ -187,7 +230,7 @@ impl Engine {
         let filter = RunFilter { root: Some(run.clone()), ..RunFilter::default() };
         let mut cursor = None;
         loop {
-            let page = self.inner.store.runs(&filter, cursor.as_deref(), 100)?;
+            let page = self.store.runs(&filter, cursor.as_deref(), 100)?;
             for part in page.items.iter().filter(|part| part.id != *run) {
                 usage = usage.plus(self.state(&part.id)?.usage);
             }
@@ -231,7 +274,7 @@ impl Engine {
 
     async fn deliver(&self, run: &RunId, input: Input) -> Result<(), EngineError> {
         let now = self.inner.clock.now();
-        if !self.inner.store.deliver(run, input, now).await? {
+        if !self.store.deliver(run, input, now).await? {
             return Err(EngineError::Over(run.clone()));
         }
         self.inner.nudge(run).await;
@@ -346,7 +389,6 @@ impl EngineInner {
         }
     }
 
-    /// Tells the drivers of this process that another one has changed the store.
     /// Renews the leases of what is driven here, if time has made a leap: a machine that slept must
     /// not take its own work for somebody else's.
     pub(crate) async fn keep_own(&self, now: Timestamp) -> Result<(), StoreError> {
@@ -362,6 +404,7 @@ impl EngineInner {
         Ok(())
     }
 
+    /// Tells the drivers of this process that another one has changed the store.
     pub(crate) fn nudge_active(&self) {
         let cells: Vec<Arc<RunCell>> = {
             let active = lock(&self.active);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use signoff_core::id::{ConversationId, Key};
 use signoff_core::journal::{self, ErrorInfo, Parent};
-use signoff_core::{Actor, RunId, RunState, RunStatus, plan};
+use signoff_core::{Actor, Message, RunId, RunState, RunStatus, Tenant, plan};
 use signoff_store::{Claim, Follows, Lease, NewRun, RunRecord, StoreError};
 
 use super::{AtHand, Engine, EngineError, EngineInner, lock, new_id};
@@ -21,6 +21,10 @@ pub struct StartRun {
     pub input: Value,
     /// The conversation it belongs to. A new one, if not given.
     pub conversation: Option<ConversationId>,
+    /// Whose it is.
+    pub tenant: Tenant,
+    /// What was put into the conversation since its last run.
+    pub added: Vec<Message>,
     /// Who starts it.
     pub by: Actor,
     /// The id it gets. A new one, if not given; if there is such a run already, nothing is started.
@@ -34,6 +38,8 @@ impl StartRun {
             workflow: workflow.into(),
             input: input.into(),
             conversation: None,
+            tenant: Tenant::local(),
+            added: Vec::new(),
             by: Actor::local(),
             run: None,
         }
@@ -82,10 +88,13 @@ impl Engine {
         Ok(begun.started)
     }
 
-    async fn begin(&self, start: StartRun) -> Result<Begun, EngineError> {
+    async fn begin(&self, mut start: StartRun) -> Result<Begun, EngineError> {
         let engine = &self.inner;
+        if let Some(tenant) = &self.tenant {
+            start.tenant = tenant.clone();
+        }
         if let Some(id) = &start.run
-            && let Some(run) = engine.store.run(id)?
+            && let Some(run) = self.store.run(id)?
         {
             return Ok(Begun::before(run));
         }
@@ -118,7 +127,7 @@ impl Engine {
     ) -> Result<Begun, EngineError> {
         let engine = &self.inner;
         let (conversation, continues) = match &start.conversation {
-            Some(conversation) => match engine.store.latest_run(conversation)? {
+            Some(conversation) => match engine.store.latest_run(&start.tenant, conversation)? {
                 // Somebody starts the same right now.
                 Some(run) if start.run.as_ref() == Some(&run.id) => return Ok(Begun::before(run)),
                 Some(run) if !run.status.is_over() => {
@@ -137,13 +146,16 @@ impl Engine {
             workflow: definition.workflow.id.as_str().into(),
             version: definition.version.clone(),
             conversation: conversation.clone(),
+            tenant: start.tenant.clone(),
             input: start.input.clone(),
             by: start.by.clone(),
             continues,
             parent: None,
             forked_from: None,
+            added: 0,
         };
-        let (lease, state) = engine.create(&run, definition, started, follows).await?;
+        let added = start.added.clone();
+        let (lease, state) = engine.create(&run, definition, started, added, follows).await?;
         let started = Started { run, conversation, created: lease.is_some() };
         Ok(Begun { started, driven: lease.map(|lease| (lease, state)) })
     }
@@ -156,11 +168,12 @@ impl EngineInner {
         run: &RunId,
         definition: &Definition,
         started: journal::Started,
+        added: Vec<Message>,
         follows: Follows,
     ) -> Result<(Option<Lease>, RunState), EngineError> {
         self.keep(definition).await?;
         let now = self.clock.now();
-        let entries = self.first_entries(plan::start(&definition.graph, started, now));
+        let entries = self.first_entries(plan::start(&definition.graph, started, added, now));
         let corrupt = |error: &dyn std::fmt::Display| {
             EngineError::Unable(ErrorInfo::new("internal", error.to_string()))
         };
@@ -227,15 +240,16 @@ impl EngineInner {
             let message = format!("the input does not fit `{id}`: {}", problems.join("; "));
             return Err(ErrorInfo::new("invalid_input", message));
         }
-        let (conversation, by) = {
+        let (conversation, tenant, by) = {
             let inner = cell.lock();
             let started = &inner.state.started;
-            (started.conversation.clone(), started.by.clone())
+            (started.conversation.clone(), started.tenant.clone(), started.by.clone())
         };
         let started = journal::Started {
             workflow: id.into(),
             version: definition.version.clone(),
             conversation,
+            tenant,
             input,
             by,
             continues: None,
@@ -247,9 +261,10 @@ impl EngineInner {
                 path: parent.path(),
             }),
             forked_from: None,
+            added: 0,
         };
         let (lease, state) = self
-            .create(&run, &definition, started, Follows::Anything)
+            .create(&run, &definition, started, Vec::new(), Follows::Anything)
             .await
             .map_err(|error| store(&error))?;
         if let Some(lease) = lease {

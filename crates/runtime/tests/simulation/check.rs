@@ -93,7 +93,7 @@ fn requests(
     journals: &BTreeMap<RunId, Vec<Entry>>,
 ) -> Result<BTreeMap<RequestId, RequestBody>, String> {
     let store = &world.disk.store;
-    let audit = store.audit(0, 100_000).map_err(|error| error.to_string())?;
+    let audit = store.audit(None, 0, 100_000).map_err(|error| error.to_string())?;
     let mut asked = BTreeMap::new();
     for (run, entries) in journals {
         let mut answered: BTreeMap<u32, Option<(&Decision, &signoff_core::Actor)>> =

@@ -12,11 +12,11 @@ use std::task::{Poll, Waker};
 use futures_util::FutureExt as _;
 use signoff_core::journal::{Entry, Input};
 use signoff_core::request::{Request, RequestStatus};
-use signoff_core::{ConversationId, RequestId, RunId, Seq, Span, Timestamp};
+use signoff_core::{ConversationId, RequestId, RunId, Seq, Span, Tenant, Timestamp};
 use signoff_store::{
-    Append, AuditEntry, BoxFuture, Created, Decide, Decided, Definition, Lease, LoadedRun,
-    MemoryStore, NewRun, NodeId, Page, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError,
+    Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
+    Created, Decide, Decided, Definition, Lease, LoadedRun, Mark, Marked, MemoryStore, NewRun,
+    NodeId, Note, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
 };
 
 use super::dice::Dice;
@@ -353,11 +353,64 @@ impl Store for Faulty {
         self.read(|store| store.runs(filter, cursor, limit))
     }
 
-    fn latest_run(&self, conversation: &ConversationId) -> Result<Option<RunRecord>, StoreError> {
-        self.read(|store| store.latest_run(conversation))
+    fn latest_run(
+        &self,
+        tenant: &Tenant,
+        conversation: &ConversationId,
+    ) -> Result<Option<RunRecord>, StoreError> {
+        self.read(|store| store.latest_run(tenant, conversation))
     }
 
-    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        self.read(|store| store.audit(after, limit))
+    fn audit(
+        &self,
+        tenant: Option<&Tenant>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        self.read(|store| store.audit(tenant, after, limit))
+    }
+
+    fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>> {
+        self.disk.store.mark(mark)
+    }
+
+    fn notes(&self, request: &RequestId) -> Result<Vec<Note>, StoreError> {
+        self.read(|store| store.notes(request))
+    }
+
+    fn change_conversation(
+        &self,
+        change: ChangeConversation,
+    ) -> BoxFuture<'static, Result<ConversationRecord, StoreError>> {
+        self.disk.store.change_conversation(change)
+    }
+
+    fn conversation(
+        &self,
+        tenant: &Tenant,
+        id: &ConversationId,
+    ) -> Result<Option<ConversationRecord>, StoreError> {
+        self.read(|store| store.conversation(tenant, id))
+    }
+
+    fn conversations(
+        &self,
+        filter: &ConversationFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<ConversationRecord>, StoreError> {
+        self.read(|store| store.conversations(filter, cursor, limit))
+    }
+
+    fn put_user(&self, user: User, replace: bool) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.put_user(user, replace)
+    }
+
+    fn remove_user(&self, name: &str) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.remove_user(name)
+    }
+
+    fn users(&self) -> Result<Vec<User>, StoreError> {
+        self.read(MemoryStore::users)
     }
 }

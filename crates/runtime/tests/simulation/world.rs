@@ -9,7 +9,7 @@ use signoff_core::journal::{Entry, to_json};
 use signoff_core::request::{Request, RequestStatus};
 use signoff_core::{
     Actor, ConversationId, Decision, RequestId, RequestKind, RunId, RunState, RunStatus, Span,
-    Timestamp,
+    Tenant, Timestamp,
 };
 use signoff_runtime::{Clock, DecideError, DecideRequest, Engine, StartRun};
 use signoff_store::{RequestFilter, RunFilter, RunRecord, Scope, Store as _};
@@ -269,7 +269,7 @@ impl World {
 
     fn begin(&mut self, conversation: usize) {
         let conversation = Self::conversation(conversation);
-        if self.disk.store.latest_run(&conversation).unwrap().is_some() {
+        if self.disk.store.latest_run(&Tenant::local(), &conversation).unwrap().is_some() {
             return;
         }
         let mut start = StartRun::new(
@@ -462,8 +462,9 @@ impl World {
     }
 
     fn all_begun(&self) -> bool {
-        (0..self.conversations)
-            .all(|n| self.disk.store.latest_run(&Self::conversation(n)).unwrap().is_some())
+        (0..self.conversations).all(|n| {
+            self.disk.store.latest_run(&Tenant::local(), &Self::conversation(n)).unwrap().is_some()
+        })
     }
 
     /// Carries out everything until nobody has anything to do at this moment.

@@ -1,6 +1,5 @@
 //! The record of decisions.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -43,14 +42,12 @@ struct AuditQuery {
     cursor: Option<String>,
 }
 
-async fn audit(
-    State(app): State<App>,
-    Query(query): Query<AuditQuery>,
-) -> Result<Response, ApiError> {
+async fn audit(app: App, Query(query): Query<AuditQuery>) -> Result<Response, ApiError> {
     let from = numbered(query.cursor.as_deref(), 'a')?;
     let after = from.unwrap_or(0).max(query.after.unwrap_or(0));
     let limit = page_size(query.limit);
-    let mut lines = app.search(move |engine| Ok(engine.store().audit(after, limit + 1)?)).await?;
+    let mut lines =
+        app.search(move |engine| Ok(engine.store().audit(None, after, limit + 1)?)).await?;
     let more = lines.len() > limit;
     lines.truncate(limit);
     let last = lines.last().map(|line| format!("a{}", line.no));

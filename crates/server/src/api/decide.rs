@@ -1,6 +1,5 @@
 //! Deciding requests. Every decision over HTTP comes through here.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
@@ -46,7 +45,7 @@ pub(super) fn routes(api: Api) -> Api {
 }
 
 async fn decide(
-    State(app): State<App>,
+    app: App,
     Id(id): Id,
     caller: Caller,
     AnyBody(body): AnyBody,

@@ -1,6 +1,5 @@
 //! The journal of a run as a stream.
 
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
@@ -41,7 +40,7 @@ struct EventsQuery {
 }
 
 async fn events(
-    State(app): State<App>,
+    app: App,
     Id(id): Id,
     Query(query): Query<EventsQuery>,
     headers: HeaderMap,

@@ -5,10 +5,13 @@
 mod audit;
 mod decide;
 mod events;
+mod filter;
 mod health;
+mod marks;
 mod operation;
 mod requests;
 mod runs;
+mod session;
 mod start;
 mod steer;
 mod workflows;
@@ -56,6 +59,8 @@ pub(crate) fn api() -> Api {
     let api = steer::routes(api);
     let api = requests::routes(api);
     let api = decide::routes(api);
+    let api = marks::routes(api);
+    let api = session::routes(api);
     let api = audit::routes(api);
     openai::routes(api)
 }

@@ -18,6 +18,7 @@ pub(crate) fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 pub(crate) enum Verb {
     Get,
     Post,
+    Delete,
 }
 
 impl Verb {
@@ -25,6 +26,7 @@ impl Verb {
         match self {
             Self::Get => MethodFilter::GET,
             Self::Post => MethodFilter::POST,
+            Self::Delete => MethodFilter::DELETE,
         }
     }
 
@@ -33,6 +35,7 @@ impl Verb {
         match self {
             Self::Get => "get",
             Self::Post => "post",
+            Self::Delete => "delete",
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Runs and their journals.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -82,16 +81,13 @@ struct ListQuery {
     cursor: Option<String>,
 }
 
-async fn list(
-    State(app): State<App>,
-    Query(query): Query<ListQuery>,
-) -> Result<Response, ApiError> {
+async fn list(app: App, Query(query): Query<ListQuery>) -> Result<Response, ApiError> {
     let filter = RunFilter {
         status: query.status,
         workflow: query.workflow.map(Into::into),
         conversation: query.conversation.as_deref().map(Into::into),
         root: query.root.as_deref().map(Into::into),
-        id_prefix: None,
+        ..RunFilter::default()
     };
     let page = app.search(move |engine| {
         let store = engine.store();
@@ -103,7 +99,7 @@ async fn list(
     Ok(json(StatusCode::OK, &page.await?))
 }
 
-async fn one(State(app): State<App>, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
+async fn one(app: App, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
     let run = app.read(move |engine| shape::run(engine, &RunId::new(id))).await?;
     Ok(json(StatusCode::OK, &run))
 }
@@ -126,7 +122,7 @@ struct JournalQuery {
 }
 
 async fn journal(
-    State(app): State<App>,
+    app: App,
     Id(id): Id,
     Query(query): Query<JournalQuery>,
 ) -> Result<Response, ApiError> {

@@ -1,6 +1,5 @@
 //! Starting runs.
 
-use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -59,15 +58,11 @@ struct Start {
     idempotency_key: Option<String>,
 }
 
-async fn start(
-    State(app): State<App>,
-    caller: Caller,
-    Body(start): Body<Start>,
-) -> Result<Response, ApiError> {
+async fn start(app: App, caller: Caller, Body(start): Body<Start>) -> Result<Response, ApiError> {
     app.takes_work()?;
     let key = start.idempotency_key.as_deref().map(key).transpose()?;
     let named = start.conversation.as_deref().map(conversation).transpose()?;
-    let derived = key.map(|key| idempotency::derive(&caller.tenant, key));
+    let derived = key.map(|key| idempotency::derive(caller.tenant.as_str(), key));
     let keyed = derived.is_some();
     let (run, made) = derived.map(|ids| (ids.run, ids.conversation)).unzip();
     let wanted = StartRun {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -95,7 +94,7 @@ struct Cancel {
 struct Plain {}
 
 async fn cancel(
-    State(app): State<App>,
+    app: App,
     Id(id): Id,
     caller: Caller,
     Body(cancel): Body<Cancel>,
@@ -107,12 +106,7 @@ async fn cancel(
     settled(&app, &run, listening, RunStatus::is_over).await
 }
 
-async fn pause(
-    State(app): State<App>,
-    Id(id): Id,
-    caller: Caller,
-    _: Body<Plain>,
-) -> Result<Response, ApiError> {
+async fn pause(app: App, Id(id): Id, caller: Caller, _: Body<Plain>) -> Result<Response, ApiError> {
     app.takes_work()?;
     let run = RunId::new(id);
     let listening = app.hub.listen(&run);
@@ -121,7 +115,7 @@ async fn pause(
 }
 
 async fn resume(
-    State(app): State<App>,
+    app: App,
     Id(id): Id,
     caller: Caller,
     _: Body<Plain>,
@@ -171,7 +165,7 @@ struct Fork {
 }
 
 async fn fork(
-    State(app): State<App>,
+    app: App,
     Id(id): Id,
     caller: Caller,
     Body(fork): Body<Fork>,

@@ -1,6 +1,5 @@
 //! Workflows that can be started.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -42,13 +41,13 @@ pub(super) fn routes(api: Api) -> Api {
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
-async fn list(State(app): State<App>, _: Query<Nothing>) -> Response {
+async fn list(app: App, _: Query<Nothing>) -> Response {
     let data: Vec<WorkflowSummary> =
         app.engine.workflows().map(|definition| (&**definition).into()).collect();
     json(StatusCode::OK, &List { data, next_cursor: None })
 }
 
-async fn one(State(app): State<App>, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
+async fn one(app: App, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
     let definition = app.engine.workflow(&id).ok_or_else(|| {
         let known: Vec<String> = app.engine.workflows().map(|it| it.workflow.id.clone()).collect();
         unknown_workflow(&id, &known)

@@ -76,7 +76,7 @@ fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
             }
             None | Some(Ending::Paused) => return Err(busy(&record)),
             Some(_) => {
-                let latest = store.latest_run(&record.conversation)?;
+                let latest = engine.latest_run(&record.conversation)?;
                 let next = latest.filter(|latest| again.repeated && latest.id != record.id);
                 if let Some(next) = next
                     && let Some(Done::Started(run)) = again::done(engine, &next, &value, &input)?
@@ -87,7 +87,7 @@ fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
             }
         }
     } else if let Some(conversation) = create.conversation {
-        let latest = store.latest_run(&conversation)?;
+        let latest = engine.latest_run(&conversation)?;
         if let (true, Some(record)) = (again.repeated, &latest)
             && let Some(done) = again::done(engine, record, &value, &input)?
         {

@@ -1,7 +1,7 @@
 //! Conversations and what was said in them. A conversation is an id and its runs; there is nothing else
 //! to keep, so one without runs is known by the form of its id.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -135,7 +135,7 @@ fn runs(engine: &Engine, id: &ConversationId) -> Result<Vec<RunRecord>, Fault> {
     Ok(runs)
 }
 
-async fn one(State(app): State<App>, id: Result<Id, ApiError>) -> Result<Response, Fault> {
+async fn one(app: App, id: Result<Id, ApiError>) -> Result<Response, Fault> {
     let id = ConversationId::new(id?.0);
     let wanted = id.clone();
     let runs = app.search(move |engine| Ok(runs(engine, &wanted))).await??;
@@ -185,7 +185,7 @@ enum Order {
 }
 
 async fn items(
-    State(app): State<App>,
+    app: App,
     id: Result<Id, ApiError>,
     query: Result<Query<ItemsQuery>, ApiError>,
 ) -> Result<Response, Fault> {
@@ -212,10 +212,7 @@ async fn items(
     Ok(extract::json(StatusCode::OK, &list(&items, more)))
 }
 
-async fn single(
-    State(app): State<App>,
-    Path((id, wanted)): Path<(String, String)>,
-) -> Result<Response, Fault> {
+async fn single(app: App, Path((id, wanted)): Path<(String, String)>) -> Result<Response, Fault> {
     let id = ConversationId::new(id);
     let items = app.search(move |engine| Ok(all(engine, &id))).await??;
     let found = items.into_iter().find(|item| item["id"] == *wanted).ok_or_else(|| {

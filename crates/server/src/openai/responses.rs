@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -116,13 +115,13 @@ struct CreateBody {
 }
 
 async fn create(
-    State(app): State<App>,
+    app: App,
     caller: Caller,
     headers: HeaderMap,
     body: Result<AnyBody, ApiError>,
 ) -> Result<Response, Fault> {
     let create = Create::read(&body?.0)?;
-    let again = Again::read(&headers, &caller.tenant)?;
+    let again = Again::read(&headers, caller.tenant.as_str())?;
     let (stream, background) = (create.stream, create.background);
     if stream {
         sse::room(&app)?;
@@ -165,7 +164,7 @@ struct OneQuery {
 }
 
 async fn one(
-    State(app): State<App>,
+    app: App,
     id: Result<Id, ApiError>,
     query: Result<Query<OneQuery>, ApiError>,
 ) -> Result<Response, Fault> {
@@ -180,11 +179,7 @@ async fn one(
     Ok(sse::response(&app, follow, query.starting_after))
 }
 
-async fn cancel(
-    State(app): State<App>,
-    caller: Caller,
-    id: Result<Id, ApiError>,
-) -> Result<Response, Fault> {
+async fn cancel(app: App, caller: Caller, id: Result<Id, ApiError>) -> Result<Response, Fault> {
     let id = read(&id?.0)?;
     app.takes_work()?;
     let wanted = id.clone();
@@ -208,7 +203,7 @@ async fn ended(app: &App, run: &RunId) {
     while !matches!(tail.next().await, Ok(Told::End | Told::Bye) | Err(_)) {}
 }
 
-async fn input_items(State(app): State<App>, id: Result<Id, ApiError>) -> Result<Response, Fault> {
+async fn input_items(app: App, id: Result<Id, ApiError>) -> Result<Response, Fault> {
     let id = read(&id?.0)?;
     let items = app.read(move |engine| Ok(given(engine, &id))).await??;
     Ok(extract::json(StatusCode::OK, &list(&items, false)))

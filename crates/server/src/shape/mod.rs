@@ -12,7 +12,7 @@ use signoff_core::journal::{self, Entry as JournalEntry, ErrorInfo, Event};
 use signoff_store::AuditEntry;
 
 pub(crate) use graph::{Workflow, WorkflowSummary};
-pub(crate) use request::{Decide, Request, request};
+pub(crate) use request::{Decide, Request, request, request_with_notes};
 pub(crate) use run::{Run, run, run_in_list, waiting};
 
 /// One page of a list.

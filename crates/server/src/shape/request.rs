@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use signoff_core::request::{Choice, RequestKind, RequestStatus};
-use signoff_core::{Decision, DecisionKind};
+use signoff_core::{Decision, DecisionKind, Risk};
 
 /// A question to people. Written by [`signoff_core::Request::to_json`]; this says what it has.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -38,6 +38,12 @@ pub(crate) struct Request {
     allowed: Vec<DecisionKind>,
     /// Why it is asked.
     reasons: Vec<String>,
+    /// How much can go wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<Risk>,
+    /// Who looks after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assignee: Option<String>,
     /// Who should answer it.
     #[serde(skip_serializing_if = "Option::is_none")]
     who: Option<String>,
@@ -49,6 +55,26 @@ pub(crate) struct Request {
     /// The decision that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<Taken>,
+    /// What people noted on it, in order. Not in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notes: Option<Vec<Note>>,
+}
+
+/// Something that somebody noted on a request.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Note {
+    /// When.
+    at: String,
+    /// By whom.
+    by: String,
+    /// `claimed`, `released`, `assigned` or `commented`.
+    what: String,
+    /// Who looks after it since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    /// The comment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
 }
 
 /// A decision with who took it and when.
@@ -66,6 +92,23 @@ struct Taken {
 /// A request as clients see it.
 pub(crate) fn request(request: &signoff_core::Request) -> Value {
     request.to_json()
+}
+
+/// The same with what was noted on it.
+pub(crate) fn request_with_notes(
+    request: &signoff_core::Request,
+    notes: Vec<signoff_store::Note>,
+) -> Value {
+    let mut shown = self::request(request);
+    let notes = notes.into_iter().map(|note| {
+        let mut shown = serde_json::to_value(&note).unwrap_or_default();
+        shown["at"] = note.at.rfc3339().into();
+        shown
+    });
+    if notes.len() > 0 {
+        shown["notes"] = notes.collect();
+    }
+    shown
 }
 
 /// A decision to take: the decision's own fields, and these. Read field by field, so that what is

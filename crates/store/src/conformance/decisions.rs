@@ -41,7 +41,7 @@ pub async fn deciding_twice_tells_the_first(store: Arc<dyn Store>) {
         assert_eq!(request.decision.unwrap().decision, Decision::respond("Lisbon"));
     }
     assert_eq!(store.inputs(&run("a"), 0).unwrap().len(), 1);
-    assert_eq!(store.audit(0, 10).unwrap().len(), 1);
+    assert_eq!(store.audit(None, 0, 10).unwrap().len(), 1);
 }
 
 pub async fn many_deciders_have_one_winner(store: Arc<dyn Store>) {
@@ -62,7 +62,7 @@ pub async fn a_late_decision_finds_it_expired(store: Arc<dyn Store>) {
     let Decided::TooLate(request) = late else { panic!("taken after its time") };
     assert_eq!((request.status, request.version), (RequestStatus::Expired, 2));
     assert_eq!(store.inputs(&run("a"), 0).unwrap(), [(1, Input::Expired { request: 1 })]);
-    let audit = store.audit(0, 10).unwrap();
+    let audit = store.audit(None, 0, 10).unwrap();
     assert_eq!(audit[0].decision, r#"{"decision":"expired"}"#);
     assert_eq!(audit[0].at, at(100));
     assert_eq!(ready(&store, 100).await, 1);
@@ -93,7 +93,7 @@ pub async fn an_unknown_request_is_refused(store: Arc<dyn Store>) {
         let refused = store.decide(decide(&run(name), number, "x", "ann", 5)).await;
         assert!(matches!(refused, Err(StoreError::UnknownRequest(_))));
     }
-    assert!(store.audit(0, 10).unwrap().is_empty());
+    assert!(store.audit(None, 0, 10).unwrap().is_empty());
 }
 
 pub async fn the_audit_is_a_chain(store: Arc<dyn Store>) {
@@ -104,7 +104,7 @@ pub async fn the_audit_is_a_chain(store: Arc<dyn Store>) {
         store.decide(decide(&run(name), 1, "\"quoted\" \u{2028}", "ann", 20)).await.unwrap();
     }
     store.fire_due(at(50), 10).await.unwrap();
-    let audit = store.audit(0, 10).unwrap();
+    let audit = store.audit(None, 0, 10).unwrap();
     assert_eq!(audit.iter().map(|line| line.no).collect::<Vec<_>>(), [1, 2, 3, 4]);
     let mut before = String::new();
     for line in &audit {
@@ -116,7 +116,7 @@ pub async fn the_audit_is_a_chain(store: Arc<dyn Store>) {
         before.clone_from(&line.hash);
     }
     assert_eq!(audit[3].request, run("c").request(1));
-    assert_eq!(store.audit(2, 1).unwrap(), audit[2..3]);
+    assert_eq!(store.audit(None, 2, 1).unwrap(), audit[2..3]);
 }
 
 pub async fn expiry_and_decision_exclude_each_other(store: Arc<dyn Store>) {
@@ -138,7 +138,7 @@ pub async fn expiry_and_decision_exclude_each_other(store: Arc<dyn Store>) {
         expired += fired.await.unwrap();
     }
     assert_eq!(taken + expired, 20);
-    assert_eq!(store.audit(0, 100).unwrap().len(), 20);
+    assert_eq!(store.audit(None, 0, 100).unwrap().len(), 20);
     for n in 0..20 {
         assert_eq!(store.inputs(&run(&format!("a{n}")), 0).unwrap().len(), 1);
     }

@@ -6,7 +6,7 @@ use signoff_core::id::Seq;
 use signoff_core::journal::{Entry, Event, Outcome, Parent, Payload, Started};
 use signoff_core::request::RequestBody;
 use signoff_core::time::{Span, Timestamp};
-use signoff_core::{Actor, Decision, RequestNo, RunId, RunStatus};
+use signoff_core::{Actor, Decision, RequestNo, RunId, RunStatus, Tenant};
 
 use crate::{Append, Claim, Decide, End, Follows, Lease, NewRun, NodeId, Rest, Store};
 
@@ -42,6 +42,8 @@ pub fn started_in(workflow: &str, conversation: &str, parent: Option<Parent>) ->
         continues: None,
         parent,
         forked_from: None,
+        tenant: Tenant::local(),
+        added: 0,
     }))
 }
 

@@ -20,6 +20,7 @@ pub mod fixtures;
 pub mod inbox;
 pub mod journal;
 pub mod leases;
+pub mod people;
 pub mod runs;
 pub mod timers;
 
@@ -81,6 +82,13 @@ macro_rules! store_conformance {
             inbox::requests_are_filtered,
             inbox::words_are_only_words,
             inbox::a_bad_cursor_is_refused,
+            people::tenants_have_runs_of_their_own,
+            people::a_tenant_sees_nothing_of_others,
+            people::a_request_is_looked_after_by_one,
+            people::requests_are_found_by_risk_and_age,
+            people::a_conversation_keeps_what_is_put_into_it,
+            people::conversations_are_listed_newest_first,
+            people::users_have_unique_names,
         }
     };
     (@each $fresh:expr; $($module:ident::$case:ident,)*) => {$(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use signoff_core::journal::{ErrorInfo, Event, Input, Outcome};
 use signoff_core::request::RequestStatus;
-use signoff_core::{Actor, Decision, RunStatus};
+use signoff_core::{Actor, Decision, RunStatus, Tenant};
 
 use super::fixtures::*;
 use crate::{Append, Claim, End, Follows, NewRun, Rest, RunFilter, Scope, Store, StoreError};
@@ -179,11 +179,11 @@ pub async fn runs_are_filtered(store: Arc<dyn Store>) {
 }
 
 pub async fn a_conversation_has_a_latest_run(store: Arc<dyn Store>) {
-    assert!(store.latest_run(&"conv_1".into()).unwrap().is_none());
+    assert!(store.latest_run(&Tenant::local(), &"conv_1".into()).unwrap().is_none());
     store.create_run(new_run("a")).await.unwrap();
     store.create_run(new_run("b")).await.unwrap();
     store.create_run(child_run("part", &run("a"))).await.unwrap();
-    assert_eq!(store.latest_run(&"conv_1".into()).unwrap().unwrap().id, run("b"));
+    assert_eq!(store.latest_run(&Tenant::local(), &"conv_1".into()).unwrap().unwrap().id, run("b"));
 }
 
 pub async fn a_conversation_goes_on_from_where_it_was_seen(store: Arc<dyn Store>) {

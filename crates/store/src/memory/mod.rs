@@ -1,5 +1,6 @@
 //! Runs for the length of a process: for tests, and for work that need not outlive it.
 
+mod people;
 mod tables;
 mod write;
 
@@ -12,13 +13,15 @@ use signoff_core::id::Seq;
 use signoff_core::journal::{Entry, Input};
 use signoff_core::request::{Request, RequestStatus};
 use signoff_core::time::{Span, Timestamp};
-use signoff_core::{ConversationId, RequestId, RunId};
+use signoff_core::{ConversationId, RequestId, RunId, Tenant};
 
 use self::tables::Tables;
 use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{
-    Append, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Lease, LoadedRun,
-    NewRun, NodeId, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
+    Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
+    ConversationRecord, Created, Decide, Decided, Definition, Lease, LoadedRun, Mark, Marked,
+    NewRun, NodeId, Note, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
+    User,
 };
 
 /// Runs in memory.
@@ -225,20 +228,91 @@ impl Store for MemoryStore {
         Ok(Page { items, next: None })
     }
 
-    fn latest_run(&self, conversation: &ConversationId) -> Result<Option<RunRecord>, StoreError> {
-        Ok(self.tables().latest_run(conversation).cloned())
+    fn latest_run(
+        &self,
+        tenant: &Tenant,
+        conversation: &ConversationId,
+    ) -> Result<Option<RunRecord>, StoreError> {
+        Ok(self.tables().latest_run(tenant, conversation).cloned())
     }
 
-    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+    fn audit(
+        &self,
+        tenant: Option<&Tenant>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
         let after = usize::try_from(after).unwrap_or(usize::MAX);
-        Ok(self.tables().audit.iter().skip(after).take(limit).cloned().collect())
+        let tables = self.tables();
+        let lines = tables.audit.iter().skip(after);
+        let own = lines.filter(|line| tenant.is_none_or(|tenant| line.tenant == *tenant));
+        Ok(own.take(limit).cloned().collect())
+    }
+
+    fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>> {
+        self.change(|tables| tables.mark(mark))
+    }
+
+    fn notes(&self, request: &RequestId) -> Result<Vec<Note>, StoreError> {
+        let tables = self.tables();
+        let place = tables.request_places.get(request);
+        Ok(place.map(|&place| tables.requests[place].notes.clone()).unwrap_or_default())
+    }
+
+    fn change_conversation(
+        &self,
+        change: ChangeConversation,
+    ) -> BoxFuture<'static, Result<ConversationRecord, StoreError>> {
+        self.change(|tables| Ok(tables.change_conversation(&change)))
+    }
+
+    fn conversation(
+        &self,
+        tenant: &Tenant,
+        id: &ConversationId,
+    ) -> Result<Option<ConversationRecord>, StoreError> {
+        let tables = self.tables();
+        let mut all = tables.conversations.iter();
+        Ok(all.find(|known| known.tenant == *tenant && known.id == *id).cloned())
+    }
+
+    fn conversations(
+        &self,
+        filter: &ConversationFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<ConversationRecord>, StoreError> {
+        let limit = page_limit(limit);
+        let before = read_cursor('c', cursor)?.unwrap_or(u64::MAX);
+        let tables = self.tables();
+        let all = tables.conversations.iter().enumerate().rev();
+        let matching = all
+            .map(|(place, record)| (place as u64 + 1, record))
+            .filter(|(no, record)| *no < before && people::conversation_matches(filter, record));
+        let found: Vec<(u64, &ConversationRecord)> = matching.take(limit + 1).collect();
+        let next = (found.len() > limit).then(|| write_cursor('c', found[limit - 1].0));
+        let items = found.into_iter().take(limit).map(|(_, record)| record.clone()).collect();
+        Ok(Page { items, next })
+    }
+
+    fn put_user(&self, user: User, replace: bool) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| Ok(tables.put_user(user, replace)))
+    }
+
+    fn remove_user(&self, name: &str) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| Ok(tables.users.remove(name).is_some()))
+    }
+
+    fn users(&self) -> Result<Vec<User>, StoreError> {
+        Ok(self.tables().users.values().cloned().collect())
     }
 }
 
 impl Tables {
-    fn latest_run(&self, conversation: &ConversationId) -> Option<&RunRecord> {
+    fn latest_run(&self, tenant: &Tenant, conversation: &ConversationId) -> Option<&RunRecord> {
         let mut records = self.runs.iter().rev().map(|run| &run.record);
-        records.find(|run| run.conversation == *conversation && run.root == run.id)
+        let own = |run: &RunRecord| run.tenant == *tenant && run.conversation == *conversation;
+        records.find(|run| own(run) && run.root == run.id)
     }
 
     /// Requests that match, from place `from`.
@@ -269,6 +343,14 @@ fn request_matches(filter: &RequestFilter, request: &Request) -> bool {
         && is(filter.kind.as_ref(), &request.body.kind)
         && is(filter.workflow.as_ref(), &request.workflow)
         && is(filter.conversation.as_ref(), &request.conversation)
+        && is(filter.tenant.as_ref(), &request.tenant)
+        && filter.risk.is_none_or(|risk| request.body.risk == Some(risk))
+        && filter.asked_until.is_none_or(|at| request.created_at <= at)
+        && match &filter.assigned {
+            None => true,
+            Some(Assigned::To(actor)) => request.assignee.as_ref() == Some(actor),
+            Some(Assigned::ToNobody) => request.assignee.is_none(),
+        }
         && filter.agent.as_ref().is_none_or(|agent| request.body.agent_path.last() == Some(agent))
         && filter.root.as_ref().is_none_or(|run| request.root == *run || request.run == *run)
         && filter.text.as_ref().is_none_or(|text| {
@@ -281,6 +363,7 @@ fn run_matches(filter: &RunFilter, run: &RunRecord) -> bool {
     filter.status.is_none_or(|status| status == run.status)
         && filter.workflow.as_ref().is_none_or(|workflow| *workflow == run.workflow)
         && filter.conversation.as_ref().is_none_or(|id| *id == run.conversation)
+        && filter.tenant.as_ref().is_none_or(|tenant| *tenant == run.tenant)
         && filter.root.as_ref().is_none_or(|root| *root == run.root)
         && filter.id_prefix.as_ref().is_none_or(|prefix| {
             run.id.as_str().starts_with(prefix.as_str())

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use signoff_core::journal::{Entry, Event, Input, Parent};
 use signoff_core::request::{Request, RequestStatus, TakenDecision};
 use signoff_core::time::Timestamp;
-use signoff_core::{Actor, Name, RequestId, RequestNo, RunId};
+use signoff_core::{Actor, Name, RequestId, RequestNo, RunId, Tenant};
 
 use crate::audit::{EXPIRED, clock_actor};
-use crate::{AuditEntry, Claim, Definition, Due, Lease, NodeId, RunRecord, Snapshot};
+use crate::{
+    AuditEntry, Claim, ConversationRecord, Definition, Due, Lease, NodeId, Note, RunRecord,
+    Snapshot, User,
+};
 
 /// Everything there is.
 #[derive(Debug, Default)]
@@ -28,6 +31,9 @@ pub(super) struct Tables {
     pub(super) timers_set: u64,
     pub(super) audit: Vec<AuditEntry>,
     pub(super) changes: u64,
+    pub(super) users: BTreeMap<String, User>,
+    /// In order of creation.
+    pub(super) conversations: Vec<ConversationRecord>,
 }
 
 #[derive(Debug)]
@@ -62,6 +68,7 @@ pub(super) struct StoredRequest {
     pub(super) run: usize,
     pub(super) number: RequestNo,
     pub(super) request: Request,
+    pub(super) notes: Vec<Note>,
 }
 
 impl Tables {
@@ -125,6 +132,8 @@ impl Tables {
                         root: record.root.clone(),
                         workflow: record.workflow.clone(),
                         conversation: record.conversation.clone(),
+                        tenant: record.tenant.clone(),
+                        assignee: None,
                         body: (**body).clone(),
                         created_at: entry.at,
                         decision: None,
@@ -167,7 +176,7 @@ impl Tables {
         }
         let place = self.requests.len();
         self.request_places.insert(request.id.clone(), place);
-        self.requests.push(StoredRequest { run, number, request });
+        self.requests.push(StoredRequest { run, number, request, notes: Vec::new() });
         self.pending.insert(place);
         self.runs[run].requests.push(place);
     }
@@ -200,9 +209,10 @@ impl Tables {
     /// Lets a request expire, if it is still pending.
     pub(super) fn expire(&mut self, place: usize, now: Timestamp) {
         if self.close(place, RequestStatus::Expired, None) {
-            let StoredRequest { run, number, request } = &self.requests[place];
+            let StoredRequest { run, number, request, .. } = &self.requests[place];
             let (run, number, id) = (*run, *number, request.id.clone());
-            self.add_audit_line(now, clock_actor(), id, EXPIRED.to_owned());
+            let tenant = request.tenant.clone();
+            self.add_audit_line(now, clock_actor(), id, tenant, EXPIRED.to_owned());
             self.give_input(run, Input::Expired { request: number });
         }
     }
@@ -228,10 +238,11 @@ impl Tables {
         at: Timestamp,
         by: Actor,
         request: RequestId,
+        tenant: Tenant,
         decision: String,
     ) {
         let last = self.audit.last().map(|line| (line.no, line.hash.as_str()));
-        let line = AuditEntry::next(last, at, by, request, decision);
+        let line = AuditEntry::next(last, at, by, request, tenant, decision);
         self.audit.push(line);
     }
 }

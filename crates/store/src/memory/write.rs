@@ -24,7 +24,8 @@ impl Tables {
             return Ok(None);
         }
         if let Follows::Exactly(expected) = &run.follows {
-            let latest = self.latest_run(&started.conversation).map(|run| run.id.clone());
+            let latest =
+                self.latest_run(&started.tenant, &started.conversation).map(|run| run.id.clone());
             if let Some(run) = latest.filter(|latest| Some(latest) != expected.as_ref()) {
                 return Err(StoreError::ConversationMoved { run });
             }
@@ -36,6 +37,7 @@ impl Tables {
             workflow: started.workflow.clone(),
             version: started.version.clone(),
             conversation: started.conversation.clone(),
+            tenant: started.tenant.clone(),
             status: run.status,
             head: run.entries.len() as u64,
             error: None,
@@ -158,7 +160,8 @@ impl Tables {
             at: decide.at,
         };
         self.close(place, RequestStatus::Decided, Some(taken));
-        self.add_audit_line(decide.at, decide.by.clone(), decide.request, line);
+        let tenant = self.requests[place].request.tenant.clone();
+        self.add_audit_line(decide.at, decide.by.clone(), decide.request, tenant, line);
         let input = Input::Decided { request: number, decision: decide.decision, by: decide.by };
         self.give_input(run, input);
         let head = self.runs[run].record.head;

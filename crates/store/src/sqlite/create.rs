@@ -3,7 +3,7 @@
 use rusqlite::params;
 use signoff_core::journal::{Parent, encode};
 use signoff_core::time::Timestamp;
-use signoff_core::{ConversationId, Name, RunId, RunStatus};
+use signoff_core::{ConversationId, Name, RunId, RunStatus, Tenant};
 
 use super::append::{check_size, insert_entries};
 use super::db::{Db, KnownRun};
@@ -20,6 +20,7 @@ pub(super) struct CreateRun {
     workflow: Name,
     version: Name,
     conversation: ConversationId,
+    tenant: Tenant,
     parent: Option<Parent>,
     status: RunStatus,
     deadline: Option<Timestamp>,
@@ -48,6 +49,7 @@ impl CreateRun {
             workflow: started.workflow,
             version: started.version,
             conversation: started.conversation,
+            tenant: started.tenant,
             parent: started.parent,
             status: run.status,
             deadline: run.deadline,
@@ -67,7 +69,8 @@ impl Command for CreateRun {
             return Ok(None);
         }
         if let Follows::Exactly(expected) = &self.follows {
-            let latest = runs::latest(&db.connection, &self.conversation)?.map(|run| run.id);
+            let latest =
+                runs::latest(&db.connection, &self.tenant, &self.conversation)?.map(|run| run.id);
             if let Some(run) = latest.filter(|latest| Some(latest) != expected.as_ref()) {
                 return Err(StoreError::ConversationMoved { run }.into());
             }
@@ -78,8 +81,9 @@ impl Command for CreateRun {
             .prepare_cached(
                 "INSERT INTO runs (id, root, workflow, version, conversation, status, head, ready,
                      lease_node, lease_until, epoch, parent_run, parent_activation, parent_key,
-                     created_at, updated_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                     created_at, updated_at, tenant)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                     ?17)",
             )?
             .execute(params![
                 self.id.as_str(),
@@ -98,6 +102,7 @@ impl Command for CreateRun {
                 parent.map(|parent| &*parent.key),
                 self.created_at.0,
                 self.updated_at.0,
+                self.tenant.as_str(),
             ])?;
         let no = db.connection.last_insert_rowid();
         db.remember(&self.id, KnownRun { no, consumed: 0 });

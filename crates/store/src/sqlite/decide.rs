@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension as _, params};
 use signoff_core::journal::Input;
 use signoff_core::time::Timestamp;
-use signoff_core::{Actor, RequestId, RequestNo, RunId, Seq};
+use signoff_core::{Actor, RequestId, RequestNo, RunId, Seq, Tenant};
 
 use super::db::Db;
 use super::error::{json, read, stored};
@@ -47,7 +47,7 @@ impl Command for Decide {
         if found.expires_at.is_some() {
             drop_timer(db, found.run, &Due::Request { request: found.number })?;
         }
-        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), decision)?;
+        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), found.tenant, decision)?;
         let lease = match &self.claim {
             Some(claim) if found.free => db
                 .give_input_and_lease(found.run, &input, claim)?
@@ -69,6 +69,7 @@ struct OpenQuestion {
     run_id: RunId,
     number: RequestNo,
     expires_at: Option<Timestamp>,
+    tenant: Tenant,
     head: Seq,
     /// Nobody holds a lease on the run.
     free: bool,
@@ -82,7 +83,8 @@ fn open_question(
     let Some((run_id, number)) = id.split() else { return Ok(None) };
     db.connection
         .prepare_cached(
-            "SELECT r.no, r.run, r.expires_at, u.head, u.lease_node IS NULL OR u.lease_until <= ?3
+            "SELECT r.no, r.run, r.expires_at, u.head, u.lease_node IS NULL OR u.lease_until <= ?3,
+                 r.tenant
              FROM runs u CROSS JOIN requests r ON r.run = u.no AND r.number = ?2
              WHERE u.id = ?1 AND r.status = 'pending'",
         )?
@@ -93,6 +95,7 @@ fn open_question(
                 expires_at: row.get::<_, Option<i64>>(2)?.map(Timestamp),
                 head: read(row.get(3)?),
                 free: row.get(4)?,
+                tenant: Tenant::new(row.get::<_, String>(5)?),
                 run_id: run_id.clone(),
                 number,
             })
@@ -113,7 +116,8 @@ pub(super) fn expire(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
     if changed == 1 {
         drop_timer(db, found.run, &Due::Request { request: found.number })?;
         let request = found.request.id.clone();
-        add_audit_line(db, now, clock_actor(), request, EXPIRED.to_owned())?;
+        let tenant = found.request.tenant.clone();
+        add_audit_line(db, now, clock_actor(), request, tenant, EXPIRED.to_owned())?;
         db.give_input(found.run, &input)?;
     }
     Ok(())
@@ -125,6 +129,7 @@ fn add_audit_line(
     at: Timestamp,
     by: Actor,
     request: RequestId,
+    tenant: Tenant,
     decision: String,
 ) -> rusqlite::Result<()> {
     let last: Option<(i64, String)> = db
@@ -133,10 +138,11 @@ fn add_audit_line(
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let last = last.as_ref().map(|(no, hash)| (read(*no), hash.as_str()));
-    let line = AuditEntry::next(last, at, by, request, decision);
+    let line = AuditEntry::next(last, at, by, request, tenant, decision);
     db.connection
         .prepare_cached(
-            "INSERT INTO audit (no, at, by, request, decision, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO audit (no, at, by, request, decision, hash, tenant)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .execute(params![
             stored(line.no),
@@ -144,7 +150,8 @@ fn add_audit_line(
             line.by.as_str(),
             line.request.as_str(),
             line.decision,
-            line.hash
+            line.hash,
+            line.tenant.as_str(),
         ])
         .map(drop)
 }

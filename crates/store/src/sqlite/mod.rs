@@ -6,6 +6,7 @@
 mod append;
 mod claims;
 mod clauses;
+mod conversations;
 mod create;
 mod db;
 mod decide;
@@ -22,6 +23,7 @@ mod readers;
 mod requests;
 mod runs;
 mod timers;
+mod users;
 mod writer;
 
 #[cfg(test)]
@@ -36,7 +38,7 @@ use signoff_core::id::Seq;
 use signoff_core::journal::{Entry, Input};
 use signoff_core::request::Request;
 use signoff_core::time::{Span, Timestamp};
-use signoff_core::{Actor, ConversationId, RequestId, RunId};
+use signoff_core::{Actor, ConversationId, RequestId, RunId, Tenant};
 
 use self::append::AppendEntries;
 use self::claims::{ClaimReady, ClaimRun, Reap, Release, Renew};
@@ -49,10 +51,13 @@ pub use self::open::SqliteOptions;
 use self::probe::Probe;
 use self::readers::Readers;
 use self::timers::FireDue;
+use self::users::{PutUser, RemoveUser};
 use self::writer::{Command, Writer};
 use crate::{
-    Append, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Lease, LoadedRun,
-    NewRun, NodeId, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
+    Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
+    ConversationRecord, Created, Decide, Decided, Definition, Lease, LoadedRun, Mark, Marked,
+    NewRun, NodeId, Note, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
+    User,
 };
 
 /// Runs in a `SQLite` file.
@@ -264,17 +269,34 @@ impl Store for SqliteStore {
         runs::page(&self.readers.get(), filter, cursor, limit)
     }
 
-    fn latest_run(&self, conversation: &ConversationId) -> Result<Option<RunRecord>, StoreError> {
-        runs::latest(&self.readers.get(), conversation)
+    fn latest_run(
+        &self,
+        tenant: &Tenant,
+        conversation: &ConversationId,
+    ) -> Result<Option<RunRecord>, StoreError> {
+        runs::latest(&self.readers.get(), tenant, conversation)
     }
 
-    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+    fn audit(
+        &self,
+        tenant: Option<&Tenant>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
         let reader = self.readers.get();
-        let mut statement = reader.prepare_cached(
-            "SELECT no, at, by, request, decision, hash FROM audit WHERE no > ?1
-             ORDER BY no LIMIT ?2",
-        )?;
-        let lines = statement.query_map(params![stored(after), stored(limit as u64)], |row| {
+        let mut statement = reader.prepare_cached(match tenant {
+            Some(tenant) if !tenant.is_local() => {
+                "SELECT no, at, by, request, decision, hash, tenant FROM audit
+                 WHERE no > ?1 AND tenant = ?3 AND tenant <> 'local' ORDER BY no LIMIT ?2"
+            }
+            _ => {
+                "SELECT no, at, by, request, decision, hash, tenant FROM audit
+                 WHERE no > ?1 AND (?3 IS NULL OR tenant = ?3) ORDER BY no LIMIT ?2"
+            }
+        })?;
+        let tenant = tenant.map(Tenant::as_str);
+        let bounds = params![stored(after), stored(limit as u64), tenant];
+        let lines = statement.query_map(bounds, |row| {
             Ok(AuditEntry {
                 no: read(row.get(0)?),
                 at: Timestamp(row.get(1)?),
@@ -282,8 +304,53 @@ impl Store for SqliteStore {
                 request: RequestId::new(row.get::<_, String>(3)?),
                 decision: row.get(4)?,
                 hash: row.get(5)?,
+                tenant: Tenant::new(row.get::<_, String>(6)?),
             })
         })?;
         Ok(lines.collect::<Result<_, _>>()?)
+    }
+
+    fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>> {
+        self.writer.submit(mark)
+    }
+
+    fn notes(&self, request: &RequestId) -> Result<Vec<Note>, StoreError> {
+        users::notes(&self.readers.get(), request)
+    }
+
+    fn change_conversation(
+        &self,
+        change: ChangeConversation,
+    ) -> BoxFuture<'static, Result<ConversationRecord, StoreError>> {
+        self.writer.submit(change)
+    }
+
+    fn conversation(
+        &self,
+        tenant: &Tenant,
+        id: &ConversationId,
+    ) -> Result<Option<ConversationRecord>, StoreError> {
+        conversations::by_id(&self.readers.get(), tenant, id)
+    }
+
+    fn conversations(
+        &self,
+        filter: &ConversationFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<ConversationRecord>, StoreError> {
+        conversations::page(&self.readers.get(), filter, cursor, limit)
+    }
+
+    fn put_user(&self, user: User, replace: bool) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(PutUser { user, replace })
+    }
+
+    fn remove_user(&self, name: &str) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(RemoveUser(name.to_owned()))
+    }
+
+    fn users(&self) -> Result<Vec<User>, StoreError> {
+        users::all(&self.readers.get())
     }
 }

@@ -85,9 +85,9 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
             Change::Asked { number, kind, agent, expires_at, at, body } => {
                 db.connection
                     .prepare_cached(
-                        "INSERT INTO requests (run, number, root, kind, agent, status, created_at,
-                             expires_at, body)
-                         SELECT no, ?2, root, ?3, ?4, 'pending', ?5, ?6, ?7
+                        "INSERT INTO requests (run, number, root, tenant, kind, agent, status,
+                             created_at, expires_at, body)
+                         SELECT no, ?2, root, tenant, ?3, ?4, 'pending', ?5, ?6, ?7
                          FROM runs WHERE no = ?1",
                     )?
                     .execute(params![

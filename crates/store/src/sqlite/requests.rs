@@ -1,17 +1,18 @@
 //! Reads requests: the inbox.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
-use signoff_core::request::{Request, RequestKind, RequestStatus, TakenDecision};
+use signoff_core::request::{Request, RequestKind, RequestStatus, Risk, TakenDecision};
 use signoff_core::time::Timestamp;
-use signoff_core::{Actor, ConversationId, RequestId, RequestNo, RunId};
+use signoff_core::{Actor, ConversationId, RequestId, RequestNo, RunId, Tenant};
 
 use super::clauses::{Clauses, containing};
 use super::error::{parse, read, stored};
 use crate::entries::{page_limit, read_cursor, write_cursor};
-use crate::{Page, RequestFilter, StoreError};
+use crate::{Assigned, Page, RequestFilter, StoreError};
 
 const COLUMNS: &str = "SELECT r.no, r.run, r.number, r.root, r.status, r.version, r.created_at,
-    r.decision, r.decided_by, r.decided_at, r.body, u.id, u.workflow, u.conversation";
+    r.decision, r.decided_by, r.decided_at, r.body, u.id, u.workflow, u.conversation,
+    r.tenant, r.assignee";
 
 /// A request with its numbers in this database.
 #[derive(Debug)]
@@ -102,6 +103,22 @@ fn conditions(filter: &RequestFilter) -> Clauses {
         Some(RequestStatus::Pending) => clauses.and("r.status = 'pending'", [] as [i64; 0]),
         status => clauses.and_if("r.status = ?", status.map(RequestStatus::as_str)),
     }
+    if let Some(tenant) = &filter.tenant {
+        // Said, so that the index of all others serves.
+        if !tenant.is_local() {
+            clauses.and("r.tenant <> 'local'", [] as [i64; 0]);
+        }
+        clauses.and("r.tenant = ?", [tenant.as_str().to_owned()]);
+    }
+    match &filter.assigned {
+        None => {}
+        Some(Assigned::To(actor)) => clauses.and("r.assignee = ?", [actor.as_str().to_owned()]),
+        Some(Assigned::ToNobody) => clauses.and("r.assignee IS NULL", [] as [i64; 0]),
+    }
+    clauses.and_if("r.body ->> '$.risk' = ?", filter.risk.map(Risk::as_str));
+    if let Some(at) = filter.asked_until {
+        clauses.and("r.created_at <= ?", [at.0]);
+    }
     clauses.and_if("r.kind = ?", filter.kind.map(RequestKind::as_str));
     clauses.and_if("u.workflow = ?", filter.workflow.as_deref());
     clauses.and_if("r.agent = ?", filter.agent.as_deref());
@@ -124,6 +141,9 @@ fn tables(filter: &RequestFilter) -> &'static str {
     if filter.conversation.is_some() {
         " FROM runs u CROSS JOIN requests r ON r.run = u.no"
     } else if pending && filter.root.is_none() {
+        if filter.tenant.as_ref().is_some_and(|tenant| !tenant.is_local()) {
+            return " FROM requests r INDEXED BY requests_tenant CROSS JOIN runs u ON u.no = r.run";
+        }
         " FROM requests r INDEXED BY requests_inbox CROSS JOIN runs u ON u.no = r.run"
     } else {
         " FROM requests r CROSS JOIN runs u ON u.no = r.run"
@@ -159,6 +179,8 @@ fn from_row(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
             run,
             workflow: text(12)?.into(),
             conversation: ConversationId::new(text(13)?),
+            tenant: Tenant::new(text(14)?),
+            assignee: row.get::<_, Option<String>>(15)?.map(Actor::new),
             body,
             created_at: Timestamp(row.get(6)?),
             decision,

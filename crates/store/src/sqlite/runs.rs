@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 use signoff_core::time::Timestamp;
-use signoff_core::{ConversationId, RunId, RunStatus};
+use signoff_core::{ConversationId, RunId, RunStatus, Tenant};
 
 use super::clauses::Clauses;
 use super::error::{parse, read, stored};
@@ -11,7 +11,7 @@ use crate::{Page, RunFilter, RunRecord, StoreError};
 
 const SELECT: &str =
     "SELECT no, id, coalesce(root, id), workflow, version, conversation, status, head,
-    error, created_at, updated_at FROM runs";
+    error, created_at, updated_at, tenant FROM runs";
 
 /// A run and its number in this database.
 pub(super) fn by_id(
@@ -25,18 +25,20 @@ pub(super) fn by_id(
         .transpose()
 }
 
-/// The latest run of a conversation that is not part of another.
+/// The latest run of a tenant's conversation that is not part of another.
 pub(super) fn latest(
     connection: &Connection,
+    tenant: &Tenant,
     conversation: &ConversationId,
 ) -> Result<Option<RunRecord>, StoreError> {
     let sql = format!(
-        "{SELECT} INDEXED BY runs_conversation WHERE conversation = ?1 AND root IS NULL
+        "{SELECT} INDEXED BY runs_conversation WHERE conversation = ?1 AND tenant = ?2
+             AND root IS NULL
          ORDER BY no DESC LIMIT 1"
     );
     let found = connection
         .prepare_cached(&sql)?
-        .query_row(params![conversation.as_str()], |row| Ok(from_row(row)))
+        .query_row(params![conversation.as_str(), tenant.as_str()], |row| Ok(from_row(row)))
         .optional()?
         .transpose()?;
     Ok(found.map(|(_, record)| record))
@@ -73,6 +75,13 @@ pub(super) fn page(
 
 fn conditions(filter: &RunFilter) -> Clauses {
     let mut clauses = Clauses::default();
+    if let Some(tenant) = &filter.tenant {
+        // Said, so that the index of all others serves.
+        if !tenant.is_local() {
+            clauses.and("tenant <> 'local'", [] as [i64; 0]);
+        }
+        clauses.and("tenant = ?", [tenant.as_str().to_owned()]);
+    }
     clauses.and_if("status = ?", filter.status.map(RunStatus::as_str));
     clauses.and_if("workflow = ?", filter.workflow.as_deref());
     clauses.and_if("conversation = ?", filter.conversation.as_ref().map(ConversationId::as_str));
@@ -111,6 +120,7 @@ fn from_row(row: &Row<'_>) -> Result<(i64, RunRecord), StoreError> {
         error,
         created_at: Timestamp(row.get(9)?),
         updated_at: Timestamp(row.get(10)?),
+        tenant: Tenant::new(text(11)?),
         id,
     };
     Ok((row.get(0)?, record))

@@ -1,0 +1,164 @@
+//! Who may come in, and as whom. The one place that decides it.
+//!
+//! Without users, whoever sits at this machine comes in, and only from there. With users, everybody needs a token.
+//! What is open to all is listed; everything else is denied unless it is said otherwise here.
+
+mod origin;
+mod rate;
+mod users;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use signoff_core::{Actor, Name, Tenant};
+
+use self::origin::Origins;
+use self::rate::Rates;
+pub(crate) use self::users::{COOKIE, Users};
+use crate::app::App;
+use crate::error::{ApiError, Problem};
+
+/// What anybody may ask, so that those who watch the server need no key, and people can sign in.
+const OPEN: [(Method, &str); 4] = [
+    (Method::GET, "/health"),
+    (Method::GET, "/ready"),
+    (Method::POST, "/v1/session"),
+    (Method::DELETE, "/v1/session"),
+];
+/// The role that may only look.
+const VIEWER: &str = "viewer";
+
+/// Who makes a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// In whose name decisions are taken and runs started.
+    pub(crate) actor: Actor,
+    /// Whose runs these are. Keys of one tenant mean nothing to another.
+    pub(crate) tenant: Tenant,
+    /// What this caller may do and may be asked for.
+    pub(crate) roles: Arc<[Name]>,
+}
+
+impl Caller {
+    /// Whoever sits at this machine.
+    fn local() -> Self {
+        Self { actor: Actor::local(), tenant: Tenant::local(), roles: Arc::new([]) }
+    }
+
+    /// Whether this caller may change anything.
+    pub(crate) fn may_work(&self) -> Result<(), ApiError> {
+        if self.roles.iter().any(|role| &**role == VIEWER) {
+            let message = format!("`{}` may only look", self.actor);
+            return Err(ApiError::new(Problem::NotPermitted, message)
+                .hint("it has the role `viewer`; see `signoff user`"));
+        }
+        Ok(())
+    }
+}
+
+/// Decides who comes in.
+#[derive(Debug)]
+pub(crate) struct Access {
+    loopback: bool,
+    origins: Origins,
+    pub(crate) users: Arc<Users>,
+    rates: Rates,
+}
+
+impl Access {
+    /// For a server at `address`, open to pages from `origins` besides its own.
+    pub(crate) fn new(
+        address: SocketAddr,
+        origins: &[String],
+        users: Arc<Users>,
+        rate: u32,
+    ) -> Self {
+        let loopback = address.ip().is_loopback();
+        let origins = Origins::new(loopback.then(|| address.port()), origins);
+        Self { loopback, origins, users, rates: Rates::new(rate) }
+    }
+
+    /// Who makes this request, or why it is refused.
+    fn admit(&self, request: &Parts) -> Result<Caller, ApiError> {
+        self.origins.check(request)?;
+        let path = request.uri.path();
+        if OPEN.iter().any(|(method, open)| request.method == *method && path == *open) {
+            return Ok(self.known(&request.headers).unwrap_or_else(|_| Caller::local()));
+        }
+        let caller = self.known(&request.headers)?;
+        if request.method != Method::GET && request.method != Method::HEAD {
+            caller.may_work()?;
+        }
+        Ok(caller)
+    }
+
+    /// What somebody who signs in with a wrong token is told.
+    pub(crate) fn wrong_token(&self) -> ApiError {
+        self.rates.refusal(users::unknown())
+    }
+
+    fn known(&self, headers: &HeaderMap) -> Result<Caller, ApiError> {
+        match self.users.find(headers) {
+            Ok(Some(caller)) => self.rates.take(&caller).map(|()| caller),
+            Ok(None) if self.loopback => Ok(Caller::local()),
+            Ok(None) => Err(ApiError::new(Problem::MissingToken, "there are no users any more")
+                .hint("`signoff user add NAME` makes one, and prints a token")),
+            Err(error) => Err(self.rates.refusal(error)),
+        }
+    }
+}
+
+/// Lets a request in, with its caller, or answers it.
+pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let foreign = app.access.origins.foreign(&parts);
+    if parts.method == Method::OPTIONS
+        && let Some(origin) = &foreign
+    {
+        return with_origin(StatusCode::NO_CONTENT.into_response(), origin);
+    }
+    let response = match app.access.admit(&parts) {
+        Ok(caller) => {
+            parts.extensions.insert(caller);
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Err(error) => error.into_response(),
+    };
+    match foreign {
+        Some(origin) => with_origin(response, &origin),
+        None => response,
+    }
+}
+
+/// Lets a page of another origin, which is allowed to ask, read the answer.
+fn with_origin(mut response: Response, origin: &HeaderValue) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    for (name, value) in [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, idempotency-key, last-event-id",
+        ),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "location, retry-after, x-response-id"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let found = parts.extensions.get::<Self>().cloned();
+        found.ok_or_else(|| ApiError::internal(&"a route is outside of the access check"))
+    }
+}

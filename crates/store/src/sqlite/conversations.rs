@@ -1,0 +1,106 @@
+//! What is kept of conversations besides their runs.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
+use signoff_core::id::{ConversationId, Tenant};
+use signoff_core::time::Timestamp;
+
+use super::clauses::Clauses;
+use super::db::Db;
+use super::error::{json, parse, read, stored};
+use super::writer::{Command, Stop};
+use crate::entries::{page_limit, read_cursor, write_cursor};
+use crate::{ChangeConversation, ConversationFilter, ConversationRecord, Page, StoreError};
+
+const SELECT: &str = "SELECT no, tenant, id, metadata, added, deleted, created_at, updated_at
+    FROM conversations";
+
+impl Command for ChangeConversation {
+    type Output = ConversationRecord;
+
+    fn apply(&self, db: &mut Db) -> Result<ConversationRecord, Stop> {
+        let before = by_id(&db.connection, &self.tenant, &self.id)?;
+        let record = ChangeConversation::apply(self, before);
+        db.connection
+            .prepare_cached(
+                "INSERT INTO conversations
+                     (tenant, id, metadata, added, deleted, created_at, updated_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                 ON CONFLICT (tenant, id) DO UPDATE SET metadata = ?3, added = ?4, deleted = ?5,
+                     updated_at = ?7",
+            )?
+            .execute(params![
+                record.tenant.as_str(),
+                record.id.as_str(),
+                json(&record.metadata)?,
+                json(&record.added)?,
+                record.deleted,
+                record.created_at.0,
+                record.updated_at.0,
+            ])?;
+        Ok(record)
+    }
+}
+
+/// One conversation, deleted or not.
+pub(super) fn by_id(
+    connection: &Connection,
+    tenant: &Tenant,
+    id: &ConversationId,
+) -> Result<Option<ConversationRecord>, StoreError> {
+    let found = connection
+        .prepare_cached(&format!("{SELECT} WHERE tenant = ?1 AND id = ?2"))?
+        .query_row(params![tenant.as_str(), id.as_str()], |row| Ok(from_row(row)))
+        .optional()?
+        .transpose()?;
+    Ok(found.map(|(_, record)| record))
+}
+
+/// A page of conversations, newest first.
+pub(super) fn page(
+    connection: &Connection,
+    filter: &ConversationFilter,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Page<ConversationRecord>, StoreError> {
+    let limit = page_limit(limit);
+    let mut clauses = Clauses::default();
+    clauses.and("deleted = 0", [] as [i64; 0]);
+    clauses.and_if("tenant = ?", filter.tenant.as_ref().map(Tenant::as_str));
+    for (name, value) in &filter.metadata {
+        // Quoted, so that a name is only a name.
+        let path = format!("$.{}", serde_json::Value::from(name.as_str()));
+        clauses.and("metadata ->> ? = ?", [path, value.clone()]);
+    }
+    if let Some(before) = read_cursor('c', cursor)? {
+        clauses.and("no < ?", [stored(before)]);
+    }
+    let sql = format!("{SELECT}{} ORDER BY no DESC LIMIT ?", clauses.sql());
+    clauses.values.push(stored(limit as u64 + 1).into());
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(&clauses.values))?;
+    let mut items = Vec::new();
+    let mut last = 0;
+    while let Some(row) = rows.next()? {
+        if items.len() == limit {
+            return Ok(Page { items, next: Some(write_cursor('c', read(last))) });
+        }
+        let (no, record) = from_row(row)?;
+        last = no;
+        items.push(record);
+    }
+    Ok(Page { items, next: None })
+}
+
+fn from_row(row: &Row<'_>) -> Result<(i64, ConversationRecord), StoreError> {
+    let id: String = row.get(2)?;
+    let record = ConversationRecord {
+        tenant: Tenant::new(row.get::<_, String>(1)?),
+        metadata: parse(&id, &row.get::<_, String>(3)?)?,
+        added: parse(&id, &row.get::<_, String>(4)?)?,
+        deleted: row.get(5)?,
+        created_at: Timestamp(row.get(6)?),
+        updated_at: Timestamp(row.get(7)?),
+        id: ConversationId::new(id),
+    };
+    Ok((row.get(0)?, record))
+}

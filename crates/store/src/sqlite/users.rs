@@ -1,0 +1,124 @@
+//! Users, and what they note on requests.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use signoff_core::id::Tenant;
+use signoff_core::time::Timestamp;
+use signoff_core::{Actor, RequestId};
+
+use super::db::Db;
+use super::error::{json, parse};
+use super::requests::by_id;
+use super::writer::{Command, Stop};
+use crate::people::assignee_after;
+use crate::{Mark, Marked, Note, StoreError, User};
+
+/// A user to add; one of that name is replaced only if that is wanted.
+#[derive(Debug)]
+pub(super) struct PutUser {
+    pub(super) user: User,
+    pub(super) replace: bool,
+}
+
+impl Command for PutUser {
+    type Output = bool;
+
+    fn apply(&self, db: &mut Db) -> Result<bool, Stop> {
+        let User { name, tenant, roles, token, created_at } = &self.user;
+        let found: Option<i64> = db
+            .connection
+            .prepare_cached("SELECT 1 FROM users WHERE name = ?1")?
+            .query_row(params![name.as_str()], |row| row.get(0))
+            .optional()?;
+        if found.is_some() && !self.replace {
+            return Ok(false);
+        }
+        db.connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO users (name, tenant, roles, token, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![name.as_str(), tenant.as_str(), json(roles)?, token, created_at.0])?;
+        Ok(true)
+    }
+}
+
+/// A user to remove.
+#[derive(Debug)]
+pub(super) struct RemoveUser(pub(super) String);
+
+impl Command for RemoveUser {
+    type Output = bool;
+
+    fn apply(&self, db: &mut Db) -> Result<bool, Stop> {
+        let mut statement = db.connection.prepare_cached("DELETE FROM users WHERE name = ?1")?;
+        Ok(statement.execute(params![self.0])? > 0)
+    }
+}
+
+/// All users, by name.
+pub(super) fn all(connection: &Connection) -> Result<Vec<User>, StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT name, tenant, roles, token, created_at FROM users ORDER BY name")?;
+    let mut rows = statement.query([])?;
+    let mut users = Vec::new();
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(0)?;
+        users.push(User {
+            tenant: Tenant::new(row.get::<_, String>(1)?),
+            roles: parse(&name, &row.get::<_, String>(2)?)?,
+            token: row.get(3)?,
+            created_at: Timestamp(row.get(4)?),
+            name: Actor::new(name),
+        });
+    }
+    Ok(users)
+}
+
+impl Command for Mark {
+    type Output = Marked;
+
+    fn apply(&self, db: &mut Db) -> Result<Marked, Stop> {
+        let Some(mut found) = by_id(&db.connection, &self.request)? else {
+            return Err(StoreError::UnknownRequest(self.request.clone()).into());
+        };
+        match assignee_after(&found.request, self) {
+            Err(stands) => return Ok(stands),
+            Ok(assignee) => found.request.assignee = assignee,
+        }
+        db.connection
+            .prepare_cached("UPDATE requests SET assignee = ?2 WHERE no = ?1")?
+            .execute(params![found.no, found.request.assignee.as_ref().map(Actor::as_str)])?;
+        db.connection
+            .prepare_cached(
+                "INSERT INTO notes (run, number, at, by, what) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                found.run,
+                found.number,
+                self.at.0,
+                self.by.as_str(),
+                json(&self.what)?
+            ])?;
+        Ok(Marked::Done(Box::new(found.request)))
+    }
+}
+
+/// What was noted on a request, in order.
+pub(super) fn notes(connection: &Connection, id: &RequestId) -> Result<Vec<Note>, StoreError> {
+    let Some((run, number)) = id.split() else { return Ok(Vec::new()) };
+    let mut statement = connection.prepare_cached(
+        "SELECT n.at, n.by, n.what FROM runs u CROSS JOIN notes n
+             ON n.run = u.no AND n.number = ?2
+         WHERE u.id = ?1 ORDER BY n.no",
+    )?;
+    let mut rows = statement.query(params![run.as_str(), number])?;
+    let mut notes = Vec::new();
+    while let Some(row) = rows.next()? {
+        notes.push(Note {
+            at: Timestamp(row.get(0)?),
+            by: Actor::new(row.get::<_, String>(1)?),
+            what: parse(id.as_str(), &row.get::<_, String>(2)?)?,
+        });
+    }
+    Ok(notes)
+}
