@@ -21,4 +21,5 @@ mod stream;
 
 pub use app::CONNECTIONS;
 pub use openapi::document as openapi;
+pub use process::allow_connections;
 pub use serve::{ServeError, Server, Settings};

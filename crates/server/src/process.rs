@@ -23,7 +23,7 @@ pub(crate) fn cpu_seconds() -> Option<f64> {
 }
 
 /// Lets this process have as many connections as the system allows it at all.
-pub(crate) fn allow_connections() {
+pub fn allow_connections() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -55,12 +55,20 @@ pub(crate) fn median(samples: &[f64]) -> f64 {
     }
 }
 
+/// The sample that `part` of all are not above.
+pub(crate) fn percentile(samples: &[f64], part: f64) -> Option<f64> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let place = (sorted.len().saturating_sub(1) as f64 * part).round() as usize;
+    sorted.get(place).copied()
+}
+
 /// The samples as the other systems' records have them.
 pub(crate) fn summary(samples: &[f64]) -> Value {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let p95 = sorted.get(((sorted.len().saturating_sub(1)) as f64 * 0.95).round() as usize);
+    let p95 = percentile(samples, 0.95);
     #[allow(clippy::cast_precision_loss)]
     let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
     json!({

@@ -8,6 +8,7 @@ mod measure;
 mod memory;
 mod pause;
 mod places;
+mod server;
 mod steps;
 mod storage;
 
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 /// What to measure and where to write it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// One of w1, w2, w3, w4, w5, w6, agents, storage, load; all of them, if not given
+    /// One of w1, w2, w3, w4, w5, w6, w7, answers, streams, agents, storage, load; all of them, if not given
     pub(crate) name: Option<String>,
     /// Samples of each case, after one that is thrown away
     #[arg(long, default_value_t = 7)]
@@ -27,6 +28,18 @@ pub(crate) struct BenchArgs {
     /// How many runs w4 parks
     #[arg(long, default_value_t = 10_000)]
     pub(crate) parked: usize,
+    /// How many seconds w7 and answers load the server, for each case
+    #[arg(long, default_value_t = 4)]
+    pub(crate) seconds: u64,
+    /// How many streams wait
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) streams: usize,
+    /// Let w7 load this server, which speaks the same words, instead of one of its own
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// The process of that server, to see what it uses
+    #[arg(long, requires = "server")]
+    pub(crate) pid: Option<u32>,
     /// Write the records to this file as well
     #[arg(long)]
     pub(crate) out: Option<std::path::PathBuf>,
@@ -35,7 +48,8 @@ pub(crate) struct BenchArgs {
     pub(crate) database: Option<std::path::PathBuf>,
 }
 
-const NAMES: &[&str] = &["w1", "w2", "w3", "w4", "w5", "w6", "agents", "storage", "load"];
+const NAMES: &[&str] =
+    &["w1", "w2", "w3", "w4", "w5", "w6", "w7", "answers", "streams", "agents", "storage", "load"];
 /// What the benchmarks start in other processes.
 const MODEL_SERVER: &str = "model-server";
 const LOOK: &str = "look";
@@ -109,6 +123,15 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         }
         if wanted("w6") {
             memory::fan(args, &mut records).await?;
+        }
+        if wanted("w7") {
+            server::cycles(args, &mut records).await?;
+        }
+        if wanted("answers") {
+            server::answers(args, &mut records).await?;
+        }
+        if wanted("streams") {
+            server::idle(args, &mut records).await?;
         }
         if wanted("storage") {
             storage::conversation(&mut records).await?;
