@@ -4,34 +4,55 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Place, text};
 
+const TIMES: usize = 1000;
+const SIDE_BY_SIDE: usize = 4;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_who_decide_at_once_one_does() {
     let server = Place::new().serve();
-    let mut won = [0, 0];
-    for _ in 0..200 {
-        let run = server.start("ask", "hi").await;
-        let request = server.pending(&run).await;
-        let mine = ["ada", "bob"].map(|note| json!({ "decision": "approve", "note": note }));
-        let deciding = mine.clone().map(|decision| {
-            let (server, request) = (server.client.clone(), request.clone());
-            tokio::spawn(async move { server.decide(&request, &decision).await })
-        });
-        let mut answers = Vec::new();
-        for one in deciding {
-            answers.push(one.await.unwrap());
-        }
-        let winner = answers.iter().position(|(status, _)| *status == 200).unwrap();
-        let (status, late) = &answers[1 - winner];
-        won[winner] += 1;
-        assert_eq!((*status, &late["error"]["code"]), (409, &json!("already_decided")), "{late}");
-        let taken = &late["error"]["details"]["decision"];
-        assert_eq!((&taken["note"], &taken["by"]), (&mine[winner]["note"], &json!("local")));
-        let (status, again) = server.decide(&request, &mine[winner]).await;
-        assert_eq!((status, &again["version"]), (200, &answers[winner].1["version"]));
+    let racing: Vec<_> = (0..SIDE_BY_SIDE)
+        .map(|_| {
+            let server = server.client.clone();
+            tokio::spawn(async move {
+                for _ in 0..TIMES / SIDE_BY_SIDE {
+                    race(&server).await;
+                }
+            })
+        })
+        .collect();
+    for races in racing {
+        races.await.unwrap();
     }
-    assert_eq!(won[0] + won[1], 200);
-    let audit = server.read("/v1/audit?limit=500").await;
-    assert_eq!(audit["data"].as_array().unwrap().len(), 200);
+    let (mut lines, mut more) = (0, String::new());
+    loop {
+        let audit = server.read(&format!("/v1/audit?limit=500{more}")).await;
+        lines += audit["data"].as_array().unwrap().len();
+        let Some(cursor) = audit["next_cursor"].as_str() else { break };
+        more = format!("&cursor={cursor}");
+    }
+    assert_eq!(lines, TIMES);
+}
+
+/// Two answers to one question: one 200, and one 409 that says who was faster.
+async fn race(server: &Client) {
+    let run = server.start("ask", "hi").await;
+    let request = server.pending(&run).await;
+    let mine = ["ada", "bob"].map(|note| json!({ "decision": "approve", "note": note }));
+    let deciding = mine.clone().map(|decision| {
+        let (server, request) = (server.clone(), request.clone());
+        tokio::spawn(async move { server.decide(&request, &decision).await })
+    });
+    let mut answers = Vec::new();
+    for one in deciding {
+        answers.push(one.await.unwrap());
+    }
+    let winner = answers.iter().position(|(status, _)| *status == 200).unwrap();
+    let (status, late) = &answers[1 - winner];
+    assert_eq!((*status, &late["error"]["code"]), (409, &json!("already_decided")), "{late}");
+    let taken = &late["error"]["details"]["decision"];
+    assert_eq!((&taken["note"], &taken["by"]), (&mine[winner]["note"], &json!("local")));
+    let (status, again) = server.decide(&request, &mine[winner]).await;
+    assert_eq!((status, &again["version"]), (200, &answers[winner].1["version"]));
 }
 
 async fn start(server: &Client, body: &Value) -> (u16, Value) {

@@ -141,3 +141,65 @@ async fn an_answer_is_seen_before_the_model_has_thought_about_it() {
     let (status, paused) = server.post(&format!("/v1/runs/{run}/pause"), &json!({})).await;
     assert_eq!((status, &paused["status"]), (200, &json!("paused")), "{paused}");
 }
+
+/// Five hundred listeners whose connections break every one to five seconds, while their runs go on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_hundred_streams_that_are_cut_over_and_over() {
+    const RUNS: usize = 20;
+    const EACH: usize = 25;
+    let place = Place::new();
+    let agents: Vec<String> = (1..=8).map(|n| format!("a{n}")).collect();
+    let flow = format!(
+        "workflow: long\npattern: sequential\nsequential: {{ agents: [{}] }}\nagents:\n{}",
+        agents.join(", "),
+        agents
+            .iter()
+            .map(|name| format!("  {name}: {{ instructions: Go. }}\n"))
+            .collect::<String>(),
+    );
+    std::fs::write(place.path("flows/long.yaml"), flow).unwrap();
+    let replies = "- { text: one two three four, delay: 1s }\n";
+    std::fs::write(place.path("flows/long.script.yaml"), replies).unwrap();
+    let server = place.serve();
+    let mut listeners = Vec::new();
+    let mut runs = Vec::new();
+    for n in 0..RUNS {
+        let run = server.start("long", "go").await;
+        for m in 0..EACH {
+            let (client, run) = (server.client.clone(), run.clone());
+            // From one to five seconds, at another time for each.
+            let patience = move |cuts: u64| 1000 + (n * 997 + m * 131) as u64 * (cuts + 7) % 4000;
+            listeners.push(tokio::spawn(async move {
+                let mut seen: Vec<Value> = Vec::new();
+                for cuts in 0.. {
+                    let last = seen.last().and_then(|entry| entry["seq"].as_u64());
+                    let mut stream = client.stream(&run, last).await;
+                    let until = tokio::time::Instant::now() + Duration::from_millis(patience(cuts));
+                    while let Ok(event) = tokio::time::timeout_at(until, stream.entry()).await {
+                        let event = event.expect("the server ends a stream only with its run");
+                        let over = event.data["type"] == "run_completed";
+                        seen.push(event.data);
+                        if over {
+                            return (run, seen, cuts);
+                        }
+                    }
+                }
+                unreachable!("it goes on until the run is over");
+            }));
+        }
+        runs.push(run);
+    }
+    let mut journals = std::collections::BTreeMap::new();
+    for run in runs {
+        let done = server.at_rest(&run).await;
+        assert_eq!(done["status"], "completed");
+        journals.insert(run.clone(), server.journal(&run).await);
+    }
+    let mut cut = 0;
+    for listener in listeners {
+        let (run, seen, cuts) = listener.await.unwrap();
+        assert_eq!(seen, journals[&run], "no gap, no repeat, in order");
+        cut += cuts;
+    }
+    assert!(cut > 500, "only {cut} were cut");
+}
