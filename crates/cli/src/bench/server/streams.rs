@@ -60,7 +60,8 @@ pub(super) async fn idle(served: &Served, streams: usize) -> anyhow::Result<Valu
     let decision = json!({ "decision": "respond", "content": "yes" });
     let told = Instant::now();
     let path = format!("/v1/requests/{request}/decision");
-    let answer = asking.ask("POST", &path, Some(&decision)).await?;
+    // The connection from before was idle for so long that the server has closed it.
+    let answer = Connection::new(&served.url).ask("POST", &path, Some(&decision)).await?;
     ensure!(answer.status == 200, "the answer was not taken");
     for (_, events) in open.iter_mut().filter(|(run, _)| *run == 0) {
         let mut seen = Vec::new();
