@@ -18,6 +18,7 @@ mod process;
 mod serve;
 mod shape;
 mod stream;
+mod ws;
 
 pub use app::CONNECTIONS;
 pub use openapi::document as openapi;

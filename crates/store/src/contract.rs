@@ -292,6 +292,15 @@ pub struct AuditEntry {
     pub hash: String,
 }
 
+/// Where the inbox and the audit end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// A cursor of [`Store::requests`] after which only later requests come.
+    pub requests: String,
+    /// The number of the last line of the audit.
+    pub audit: u64,
+}
+
 /// Which requests to list. Fields that are `None` or empty match all.
 #[derive(Clone, Debug, Default)]
 pub struct RequestFilter {
@@ -518,6 +527,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// All users, by name.
     fn users(&self) -> Result<Vec<User>, StoreError>;
+
+    /// Where the inbox and the audit end now. Whatever is asked, decided or expires later comes after it.
+    fn ends(&self) -> Result<Ends, StoreError>;
 }
 
 /// A run that has just been created.

@@ -22,8 +22,8 @@ mod sqlite;
 pub use audit::hex_sha256;
 pub use contract::{
     Append, Assigned, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Due, End,
-    Follows, Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter, Rest, RunFilter, RunRecord,
-    Scope, Snapshot, Store, StoreError,
+    Ends, Follows, Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter, Rest, RunFilter,
+    RunRecord, Scope, Snapshot, Store, StoreError,
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 pub use memory::MemoryStore;

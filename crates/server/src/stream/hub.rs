@@ -10,6 +10,7 @@ use signoff_runtime::{Engine, Live, LiveEvent};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::Instant;
 
+use super::Inbox;
 use crate::metrics::Metrics;
 
 /// How many pieces a listener may be behind before it has to read the store instead.
@@ -49,6 +50,7 @@ struct Topic {
 pub(crate) struct Hub {
     engine: Engine,
     metrics: Arc<Metrics>,
+    inbox: Arc<Inbox>,
     topics: Mutex<BTreeMap<RunId, Topic>>,
 }
 
@@ -83,8 +85,8 @@ impl Drop for Subscription {
 }
 
 impl Hub {
-    pub(crate) fn new(engine: Engine, metrics: Arc<Metrics>) -> Arc<Self> {
-        Arc::new(Self { engine, metrics, topics: Mutex::default() })
+    pub(crate) fn new(engine: Engine, metrics: Arc<Metrics>, inbox: Arc<Inbox>) -> Arc<Self> {
+        Arc::new(Self { engine, metrics, inbox, topics: Mutex::default() })
     }
 
     fn topics(&self) -> MutexGuard<'_, BTreeMap<RunId, Topic>> {
@@ -110,6 +112,7 @@ impl Hub {
                 Err(RecvError::Lagged(missed)) => {
                     tracing::warn!(missed, "listeners are sent to the store");
                     self.look_all();
+                    self.inbox.missed();
                 }
                 Err(RecvError::Closed) => return,
             }
@@ -120,6 +123,7 @@ impl Hub {
         match live.event {
             LiveEvent::Committed(entries) => {
                 entries.iter().for_each(|entry| self.metrics.entry(&entry.event));
+                self.inbox.committed(&live.run, &entries);
                 let mut topics = self.topics();
                 if let Some(topic) = topics.get_mut(&live.run) {
                     topic.head = entries.last().map_or(topic.head, |last| last.seq);

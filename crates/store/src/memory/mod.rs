@@ -19,7 +19,7 @@ use self::tables::Tables;
 use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{
     Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, Definition, Lease, LoadedRun, Mark, Marked,
+    ConversationRecord, Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked,
     NewRun, NodeId, Note, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
     User,
 };
@@ -305,6 +305,12 @@ impl Store for MemoryStore {
 
     fn users(&self) -> Result<Vec<User>, StoreError> {
         Ok(self.tables().users.values().cloned().collect())
+    }
+
+    fn ends(&self) -> Result<Ends, StoreError> {
+        let tables = self.tables();
+        let requests = write_cursor('q', tables.requests.len() as u64);
+        Ok(Ends { requests, audit: tables.audit.len() as u64 })
     }
 }
 

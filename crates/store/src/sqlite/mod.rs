@@ -53,9 +53,10 @@ use self::readers::Readers;
 use self::timers::FireDue;
 use self::users::{PutUser, RemoveUser};
 use self::writer::{Command, Writer};
+use crate::entries::write_cursor;
 use crate::{
     Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, Definition, Lease, LoadedRun, Mark, Marked,
+    ConversationRecord, Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked,
     NewRun, NodeId, Note, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
     User,
 };
@@ -352,5 +353,15 @@ impl Store for SqliteStore {
 
     fn users(&self) -> Result<Vec<User>, StoreError> {
         users::all(&self.readers.get())
+    }
+
+    fn ends(&self) -> Result<Ends, StoreError> {
+        let reader = self.readers.get();
+        let mut statement = reader.prepare_cached(
+            "SELECT (SELECT coalesce(max(no), 0) FROM requests),
+                    (SELECT coalesce(max(no), 0) FROM audit)",
+        )?;
+        let (requests, audit) = statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(Ends { requests: write_cursor('q', read(requests)), audit: read(audit) })
     }
 }
