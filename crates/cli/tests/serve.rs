@@ -25,3 +25,11 @@ mod stopping;
 mod streams;
 #[path = "serve/support.rs"]
 mod support;
+#[path = "serve/ws.rs"]
+mod ws;
+#[path = "serve/ws_approvals.rs"]
+mod ws_approvals;
+#[path = "serve/ws_refused.rs"]
+mod ws_refused;
+#[path = "serve/ws_support.rs"]
+mod ws_support;

@@ -2,8 +2,9 @@
 
 use tokio::time::Instant;
 
-/// How many in a row are refused before the client is left.
+/// How many are refused before the client is left. Each that is taken makes up for a few of them.
 const MAX_REFUSED: u32 = 1000;
+const MAKES_UP_FOR: u32 = 4;
 
 /// Lets a number of messages through each second, and twice as many at once after a pause.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Pace {
         self.at = now;
         if self.left >= 1.0 {
             self.left -= 1.0;
-            self.refused = 0;
+            self.refused = self.refused.saturating_sub(MAKES_UP_FOR);
             return Turn::Taken;
         }
         self.refused += 1;
@@ -60,7 +61,9 @@ mod tests {
         assert_eq!(taken(&mut pace), 5);
         tokio::time::advance(Duration::from_mins(1)).await;
         assert_eq!(taken(&mut pace), 20, "a long pause earns no more");
-        let last = (0..1000).map(|_| pace.take()).last();
+        tokio::time::advance(Duration::from_mins(1)).await;
+        assert_eq!(pace.take(), Turn::Taken);
+        let last = (0..1300).map(|_| pace.take()).last();
         assert_eq!(last, Some(Turn::Enough));
     }
 }
