@@ -8,6 +8,7 @@
 mod access;
 mod api;
 mod app;
+mod bridge;
 mod error;
 mod extract;
 mod idempotency;

@@ -31,7 +31,7 @@ pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::{openai, ws};
+use crate::{bridge, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -69,6 +69,7 @@ pub(crate) fn api() -> Api {
     let api = session::routes(api);
     let api = audit::routes(api);
     let api = ws::routes(api);
+    let api = bridge::routes(api);
     openai::routes(api)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use signoff_core::journal::Entry;
 use signoff_core::{Name, RunId, Seq};
-use signoff_runtime::{Engine, Live, LiveEvent};
+use signoff_runtime::{Engine, Live, LiveEvent, ModelCall};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::Instant;
 
@@ -31,9 +31,11 @@ pub(crate) enum Piece {
         run: RunId,
         agent: Name,
         text: Arc<str>,
+        /// In which of its calls.
+        call: ModelCall,
     },
     /// What this agent's model was saying was cut off; it begins again.
-    Restart { run: RunId, agent: Name },
+    Restart { run: RunId, agent: Name, call: ModelCall },
     /// The journal may have grown.
     Look,
 }
@@ -130,12 +132,12 @@ impl Hub {
                     topic.send(Piece::Entries(entries));
                 }
             }
-            LiveEvent::Delta { agent, text } => {
-                let piece = Piece::Delta { run: live.run.clone(), agent, text: text.into() };
+            LiveEvent::Delta { agent, call, text } => {
+                let piece = Piece::Delta { run: live.run.clone(), agent, text: text.into(), call };
                 self.to_tree(&live.run, &live.root, &piece);
             }
-            LiveEvent::Restart { agent } => {
-                let piece = Piece::Restart { run: live.run.clone(), agent };
+            LiveEvent::Restart { agent, call } => {
+                let piece = Piece::Restart { run: live.run.clone(), agent, call };
                 self.to_tree(&live.run, &live.root, &piece);
             }
             LiveEvent::Quiet => self.to_tree(&live.run, &live.run, &Piece::Look),

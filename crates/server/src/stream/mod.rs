@@ -9,9 +9,11 @@
 mod desk;
 mod hub;
 mod inbox;
+mod rest;
 pub(crate) mod sse;
 mod tail;
 
 pub(crate) use hub::{Hub, Subscription};
 pub(crate) use inbox::{Change, Heard, Inbox, Listener, What};
+pub(crate) use rest::{Rest, resting};
 pub(crate) use tail::{Tail, Told};

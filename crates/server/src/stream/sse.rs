@@ -129,10 +129,10 @@ impl Events {
                 let data = shape::entry(&self.run, &entry);
                 Some(frame("entry", Some(entry.seq), &data))
             }
-            Ok(Told::Delta { run, agent, text }) => {
+            Ok(Told::Delta { run, agent, text, .. }) => {
                 Some(frame("delta", None, &json!({ "run": run, "agent": agent, "text": text })))
             }
-            Ok(Told::Restart { run, agent }) => {
+            Ok(Told::Restart { run, agent, .. }) => {
                 Some(frame("restart", None, &json!({ "run": run, "agent": agent })))
             }
             Ok(Told::End) => None,

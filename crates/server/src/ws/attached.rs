@@ -97,10 +97,10 @@ impl Attached {
                     let entry = shape::entry(&run, &entry);
                     return json!({ "type": "entry", "attached": run, "entry": entry });
                 }
-                Ok(Told::Delta { run: of, agent, text }) => {
+                Ok(Told::Delta { run: of, agent, text, .. }) => {
                     return json!({ "type": "delta", "attached": run, "run": of, "agent": agent, "text": text });
                 }
-                Ok(Told::Restart { run: of, agent }) => {
+                Ok(Told::Restart { run: of, agent, .. }) => {
                     return json!({ "type": "restart", "attached": run, "run": of, "agent": agent });
                 }
                 Ok(Told::End) => {
