@@ -33,6 +33,8 @@ mod streams;
 mod support;
 #[path = "serve/ws.rs"]
 mod ws;
+#[path = "serve/ws_access.rs"]
+mod ws_access;
 #[path = "serve/ws_approvals.rs"]
 mod ws_approvals;
 #[path = "serve/ws_refused.rs"]

@@ -27,6 +27,6 @@ pub use contract::{
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 pub use memory::MemoryStore;
-pub use people::{Mark, Marked, Note, Noted, User};
+pub use people::{Mark, Marked, Note, NoteLine, Noted, User};
 pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};

@@ -15,7 +15,7 @@ use signoff_store::AuditEntry;
 
 pub(crate) use graph::{Workflow, WorkflowSummary};
 pub(crate) use input::input;
-pub(crate) use request::{Decide, Request, request, request_with_notes};
+pub(crate) use request::{Decide, Request, note, request, request_with_notes};
 pub(crate) use run::{Run, run, run_in_list, waiting};
 pub(crate) use said::{is_told_whole, spoken};
 

@@ -119,6 +119,7 @@ impl Desk {
         told: impl Fn(Change),
     ) -> Result<(), StoreError> {
         self.asked(store, &told)?;
+        self.noted(store, &told)?;
         self.decided(store, &told)?;
         self.in_doubt(store, &told)?;
         if !whole {
@@ -153,6 +154,24 @@ impl Desk {
                 }
             }
             if last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Claims and comments, in the order of the notes.
+    fn noted(&mut self, store: &dyn Store, told: &impl Fn(Change)) -> Result<(), StoreError> {
+        let Some(read) = &mut self.read else { return Ok(()) };
+        loop {
+            let lines = store.noted(read.ends.notes, PAGE)?;
+            let whole = lines.len() == PAGE;
+            for line in lines {
+                if let Some(request) = store.request(&line.request)? {
+                    told(Change::noted(request, line.note));
+                }
+                read.ends.notes = line.no;
+            }
+            if !whole {
                 return Ok(());
             }
         }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use signoff_core::journal::{Entry, Event};
 use signoff_core::{Request, RunId, Tenant};
 use signoff_runtime::Engine;
+use signoff_store::Note;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -41,18 +42,8 @@ pub(crate) enum What {
     Expired,
     /// The run ended or went on without it.
     Cancelled,
-}
-
-impl What {
-    /// The word on the wire.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Asked => "asked",
-            Self::Decided => "decided",
-            Self::Expired => "expired",
-            Self::Cancelled => "cancelled",
-        }
-    }
+    /// Somebody looks after it, or no more, or said something about it.
+    Noted,
 }
 
 /// A change of the inbox, with the request as it stands.
@@ -60,22 +51,39 @@ impl What {
 pub(crate) struct Change {
     pub(crate) what: What,
     pub(crate) request: Request,
+    /// What was noted on it just now.
+    note: Option<Note>,
     /// As it goes out in our own words, written once for all listeners.
     text: OnceLock<Utf8Bytes>,
 }
 
 impl Change {
     pub(super) fn new(what: What, request: Request) -> Self {
-        Self { what, request, text: OnceLock::new() }
+        Self { what, request, note: None, text: OnceLock::new() }
+    }
+
+    pub(super) fn noted(request: Request, note: Note) -> Self {
+        Self { note: Some(note), ..Self::new(What::Noted, request) }
     }
 
     /// The change as clients see it.
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "type": "request",
-            "change": self.what.as_str(),
-            "request": shape::request(&self.request),
-        })
+    fn json(&self) -> Value {
+        let note = self.note.as_ref().map(shape::note);
+        let what = match (self.what, &note) {
+            (What::Asked, _) => "asked",
+            (What::Decided, _) => "decided",
+            (What::Expired, _) => "expired",
+            (What::Cancelled, _) => "cancelled",
+            (What::Noted, note) => {
+                note.as_ref().and_then(|note| note["what"].as_str()).unwrap_or("noted")
+            }
+        };
+        let request = shape::request(&self.request);
+        let mut change = json!({ "type": "request", "change": what, "request": request });
+        if let Some(note) = note {
+            change["note"] = note;
+        }
+        change
     }
 
     /// The same as text.

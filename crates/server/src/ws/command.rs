@@ -34,6 +34,9 @@ pub(super) async fn perform(
     attached: &mut Attached,
     wish: Wish,
 ) -> Result<Done, ApiError> {
+    if matches!(wish, Wish::Decide(_) | Wish::Resolve(_) | Wish::Start(_)) {
+        caller.may_work()?;
+    }
     Ok(match wish {
         Wish::Ping => Done::Ping,
         Wish::Snapshot => Done::Snapshot,

@@ -14,6 +14,7 @@ mod session;
 
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -67,6 +68,7 @@ enum Words {
 async fn upgrade(
     app: App,
     caller: Caller,
+    mut headers: HeaderMap,
     Query(query): Query<WsQuery>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
@@ -87,11 +89,15 @@ async fn upgrade(
         Some(protocol) if protocol == APPROVALS => Words::Approvals,
         _ => Words::Native,
     });
+    let mut credentials = HeaderMap::new();
+    for name in [header::AUTHORIZATION, header::COOKIE] {
+        credentials.extend(headers.remove(&name).map(|value| (name, value)));
+    }
     // Counted from here on, so that no two get the last place.
     let counted = Counted::new(&app);
     let open = app.sessions.subscribe();
     Ok(upgrade.on_upgrade(move |socket| async move {
-        Session::new(&app, caller, words, socket).serve().await;
+        Session::new(&app, (caller, credentials), words, socket).serve().await;
         drop((counted, open));
     }))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use axum::http::HeaderMap;
 use serde_json::{Map, Value, json};
 use signoff_core::Request;
 use signoff_core::request::RequestStatus;
@@ -48,6 +49,8 @@ enum End {
 pub(super) struct Session {
     app: App,
     caller: Caller,
+    /// What the caller came in with.
+    credentials: HeaderMap,
     words: Words,
     socket: WebSocket,
     attached: Attached,
@@ -59,7 +62,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(app: &App, caller: Caller, words: Words, socket: WebSocket) -> Self {
+    pub(super) fn new(
+        app: &App,
+        (caller, credentials): (Caller, HeaderMap),
+        words: Words,
+        socket: WebSocket,
+    ) -> Self {
         let mut signs = tokio::time::interval(app.settings.ping_every);
         signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
         signs.reset();
@@ -68,6 +76,7 @@ impl Session {
             pace: Pace::new(app.settings.max_messages),
             app: App::clone(app),
             caller,
+            credentials,
             words,
             socket,
             shown: BTreeMap::new(),
@@ -125,6 +134,10 @@ impl Session {
     }
 
     async fn sign_of_life(&mut self) -> Result<(), End> {
+        if let Err(error) = self.app.access.is_still(&self.caller, &self.credentials) {
+            self.refuse(None, error).await?;
+            return Err(End::Close(close_code::POLICY, "the token is not good any more"));
+        }
         if self.unanswered >= PATIENCE {
             return Err(End::Close(close_code::POLICY, "the client does not answer pings"));
         }
@@ -213,16 +226,17 @@ impl Session {
         if change.what == What::Asked && self.shown.get(id.as_str()) == Some(version) {
             return Ok(());
         }
-        if change.what != What::Asked {
-            self.shown.remove(id.as_str());
-        }
         if self.words == Words::Native {
             return self.send_text(change.text()).await;
         }
         let now = self.app.engine.clock().now();
         self.send(&match change.what {
             What::Asked => approvals::requested(&change.request),
-            _ => approvals::received(&change.request, now),
+            // There are no words for it.
+            What::Noted => return Ok(()),
+            What::Decided | What::Expired | What::Cancelled => {
+                approvals::received(&change.request, now)
+            }
         })
         .await
     }
@@ -285,6 +299,8 @@ impl Session {
     }
 
     async fn perform(&mut self, wish: Wish) -> Result<Done, ApiError> {
+        // A connection lasts; what it may do is asked anew each time.
+        self.app.access.is_still(&self.caller, &self.credentials)?;
         perform(&self.app, &self.caller, &mut self.attached, wish).await
     }
 

@@ -150,7 +150,8 @@ async fn who_gives_no_sign_of_life_is_left() {
             break code;
         }
     };
-    assert_eq!(ended, 1008);
+    // Answers to old pings may meet a closed door first.
+    assert!([0, 1008].contains(&ended), "{ended}");
     assert!(!awake.is_finished());
     server.stop().await;
     assert_eq!(awake.await.unwrap(), 1001);

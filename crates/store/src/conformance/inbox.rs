@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use signoff_core::Actor;
 use signoff_core::request::{Request, RequestBody, RequestKind, RequestStatus};
 
 use super::fixtures::*;
-use crate::{Ends, NewRun, RequestFilter, Store, StoreError};
+use crate::{Ends, Mark, NewRun, Noted, RequestFilter, Store, StoreError};
 
 fn pending() -> RequestFilter {
     RequestFilter { status: Some(RequestStatus::Pending), ..RequestFilter::default() }
@@ -122,6 +123,22 @@ pub async fn what_comes_later_is_after_the_ends(store: Arc<dyn Store>) {
     ask(&store, "c", "travel", question("q3", None)).await;
     assert_eq!(later(&two), ("q3".to_owned(), "req_a_1".to_owned()));
     assert_eq!(later(&empty), ("q1 q2 q3".to_owned(), "req_a_1".to_owned()));
+    let mark = |text: &str| Mark {
+        request: run("c").request(1),
+        by: Actor::new("ann"),
+        at: at(30),
+        what: Noted::Commented { text: text.to_owned() },
+    };
+    store.mark(mark("one")).await.unwrap();
+    let noted = store.ends().unwrap();
+    store.mark(mark("two")).await.unwrap();
+    let lines = store.noted(two.notes, 50).unwrap();
+    let said: Vec<&Noted> = lines.iter().map(|line| &line.note.what).collect();
+    assert_eq!(said, [&mark("one").what, &mark("two").what]);
+    assert_eq!(lines[0].request, run("c").request(1));
+    assert_eq!(store.noted(noted.notes, 50).unwrap(), lines[1..]);
+    assert_eq!(store.noted(lines[0].no, 50).unwrap(), lines[1..]);
+    assert_eq!(store.noted(two.notes, 1).unwrap(), lines[..1]);
     let now = store.ends().unwrap();
     assert_ne!(now, two);
     assert_eq!(later(&now), (String::new(), String::new()));

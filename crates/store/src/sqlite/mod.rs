@@ -57,8 +57,8 @@ use crate::entries::write_cursor;
 use crate::{
     Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
     ConversationRecord, Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked,
-    NewRun, NodeId, Note, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
-    User,
+    NewRun, NodeId, Note, NoteLine, Page, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError, User,
 };
 
 /// Runs in a `SQLite` file.
@@ -355,13 +355,21 @@ impl Store for SqliteStore {
         users::all(&self.readers.get())
     }
 
+    fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {
+        users::noted(&self.readers.get(), after, limit)
+    }
+
     fn ends(&self) -> Result<Ends, StoreError> {
         let reader = self.readers.get();
         let mut statement = reader.prepare_cached(
             "SELECT (SELECT coalesce(max(no), 0) FROM requests),
-                    (SELECT coalesce(max(no), 0) FROM audit)",
+                    (SELECT coalesce(max(no), 0) FROM audit),
+                    (SELECT coalesce(max(no), 0) FROM notes)",
         )?;
-        let (requests, audit) = statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(Ends { requests: write_cursor('q', read(requests)), audit: read(audit) })
+        let ends = statement.query_row([], |row| {
+            let requests = write_cursor('q', read(row.get(0)?));
+            Ok(Ends { requests, audit: read(row.get(1)?), notes: read(row.get(2)?) })
+        })?;
+        Ok(ends)
     }
 }
