@@ -117,7 +117,9 @@ impl Problem {
             | Self::InvalidCursor
             | Self::InvalidPath => StatusCode::BAD_REQUEST,
             Self::MissingToken | Self::InvalidToken => StatusCode::UNAUTHORIZED,
-            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyRequests | Self::TooManyMessages | Self::TooManyAttached => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             Self::HostRefused | Self::OriginRefused | Self::NotPermitted => StatusCode::FORBIDDEN,
             Self::UnknownRoute
             | Self::UnknownWorkflow
@@ -143,7 +145,6 @@ impl Problem {
             | Self::AmbiguousAnswer
             | Self::CannotFork => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
-            Self::TooManyMessages | Self::TooManyAttached => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::NotReady | Self::ShuttingDown | Self::TooManyStreams | Self::Store => {
                 StatusCode::SERVICE_UNAVAILABLE

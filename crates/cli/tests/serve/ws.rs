@@ -1,9 +1,11 @@
 //! The WebSocket: what waits, what changes, decisions, runs as they grow.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use signoff_testkit::Process;
+use signoff_testkit::peers::{copied, install};
 
 use crate::support::{PARTY, Place, Stream, text};
 use crate::ws_support::Socket;
@@ -291,6 +293,24 @@ async fn the_inbox_is_read_in_pages() {
     assert_eq!(pong["type"], "ack");
     socket.ask(&json!({ "type": "snapshot" })).await;
     assert_eq!(socket.next().await["requests"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn the_example_plans_a_party() {
+    let server = Place::new().serve();
+    let folder = copied("websocket-javascript");
+    install(
+        &folder,
+        &folder.join("node_modules/ws"),
+        &["npm", "install", "--no-audit", "--no-fund"],
+    );
+    let mut command = Command::new("node");
+    command.arg(folder.join("approve.mjs")).env("SIGNOFF_URL", &server.url).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<&str> = said.lines().filter(|line| line.starts_with("> ")).collect();
+    assert_eq!(answers, ["> The Glasshouse", "> approve", "> vegan"], "{said}");
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ async fn agents(app: App) -> Response {
         .engine
         .workflows()
         .map(|it| {
-            let id = it.workflow.id.to_string();
+            let id = it.workflow.id.clone();
             let instructions = it.workflow.description.clone();
             BridgeAgent { name: id.clone(), model: id.clone(), id, instructions }
         })

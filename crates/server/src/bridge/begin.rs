@@ -162,11 +162,10 @@ fn plan(engine: &Engine, talk: &Talk, text: &str) -> Result<Plan, ApiError> {
     };
     let command = text.to_lowercase();
     Ok(match (command.as_str(), open) {
-        ("!help", _) => Plan::Tell(Begun::say(HELP)),
+        ("!help", _) | ("", None) => Plan::Tell(Begun::say(HELP)),
         ("!list" | "!cancel", None) => Plan::Tell(Begun::say("(Nothing is under way here.)")),
         ("!cancel", Some(run)) => Plan::Cancel(run.id),
         ("!list", Some(run)) => Plan::Tell(list(run, pending)),
-        ("", None) => Plan::Tell(Begun::say(HELP)),
         (_, None) => Plan::Start,
         (_, Some(run)) if pending.is_empty() => Plan::Tell(busy(run)),
         (_, Some(run)) => answer(engine, run, pending, text)?,

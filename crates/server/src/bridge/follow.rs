@@ -79,19 +79,25 @@ impl Answer {
                     })
                     .await?;
                 let mut telling = Telling::new(after, joined, definition);
-                lead.iter().for_each(|lead| telling.note(lead));
+                if let Some(lead) = &lead {
+                    telling.note(lead);
+                }
                 let tail = Tail::new(app, run.clone(), 0);
                 let quiet_since = Instant::now();
                 let following = Following { run, tail, telling, patience: SOON, quiet_since };
                 answer.following = Some(following);
             }
             Then::Show(run, pending) => {
-                lead.iter().for_each(|lead| answer.say(lead));
+                if let Some(lead) = &lead {
+                    answer.say(lead);
+                }
                 answer.ask(&run, &pending, |_| false);
                 answer.finish();
             }
             Then::Nothing => {
-                lead.iter().for_each(|lead| answer.say(lead));
+                if let Some(lead) = &lead {
+                    answer.say(lead);
+                }
                 answer.finish();
             }
         }
@@ -180,7 +186,7 @@ impl Answer {
                         following.quiet_since = Instant::now();
                     }
                     Told::Restart { run, call, .. } if run == following.run => {
-                        telling.restart(&call)
+                        telling.restart(&call);
                     }
                     Told::Delta { .. } | Told::Restart { .. } => {}
                     Told::End => ended = true,
@@ -223,7 +229,9 @@ impl Answer {
                 Some("(The run waits for a time to come. Write anything to see how it stands.)")
             }
         };
-        note.iter().for_each(|note| following.telling.note(note));
+        if let Some(note) = note {
+            following.telling.note(note);
+        }
         self.spoken();
         if let (Rest::Waiting(pending), Some(following)) = (rest, self.following.take()) {
             let telling = following.telling;

@@ -71,8 +71,7 @@ impl From<RunRecord> for BridgeRun {
 
 async fn runs(app: App, Id(id): Id) -> Result<Response, ApiError> {
     if app.engine.workflow(&id).is_none() {
-        let known: Vec<String> =
-            app.engine.workflows().map(|it| it.workflow.id.to_string()).collect();
+        let known: Vec<String> = app.engine.workflows().map(|it| it.workflow.id.clone()).collect();
         return Err(unknown_workflow(&id, &known));
     }
     let filter = RunFilter { workflow: Some(id.into()), ..RunFilter::default() };

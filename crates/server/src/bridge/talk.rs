@@ -41,13 +41,12 @@ impl Talk {
             _ => model,
         };
         if engine.workflow(named).is_none() {
-            let known: Vec<String> =
-                engine.workflows().map(|it| it.workflow.id.to_string()).collect();
+            let known: Vec<String> = engine.workflows().map(|it| it.workflow.id.clone()).collect();
             return Err(unknown_workflow(named, &known));
         }
         let parts = [caller.tenant.as_str(), caller.actor.as_str(), session, model, conversation];
         // Lengths keep the parts apart, whatever they contain.
-        let key: String = parts.iter().map(|part| format!("{}:{part};", part.len())).collect();
+        let key = parts.map(|part| format!("{}:{part}", part.len())).join(";");
         // Marked with a letter that is no hexadecimal digit: it never is an id made otherwise.
         let id = ConversationId::from_unique(&format!("q{}", digest(&key, 32)));
         Ok(Self { id, model: model.to_owned(), workflow: named.to_owned() })

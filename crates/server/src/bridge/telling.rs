@@ -83,13 +83,13 @@ impl Telling {
     /// Says something that is in no journal.
     pub(super) fn note(&mut self, text: &str) {
         let gap = if self.begun { "\n\n" } else { "" };
-        self.show(format!("{gap}{text}"));
+        self.show(&format!("{gap}{text}"));
     }
 
-    fn show(&mut self, text: String) {
+    fn show(&mut self, text: &str) {
         if !text.is_empty() {
             self.begun = true;
-            self.ready.push_back(clean(&text, MAX_SHOWN));
+            self.ready.push_back(clean(text, MAX_SHOWN));
         }
     }
 
@@ -136,7 +136,7 @@ impl Telling {
                 _ => String::new(),
             };
             floor.add(&new);
-            self.show(opening + &new);
+            self.show(&(opening + &new));
         }
         self.floor = Some(floor);
     }
@@ -156,7 +156,7 @@ impl Telling {
         let cut = floor.shown.len() < before;
         floor.said.clear();
         if cut {
-            self.show(" […]\n(That was cut off; it begins again.)".to_owned());
+            self.show(" […]\n(That was cut off; it begins again.)");
         }
     }
 
@@ -220,10 +220,10 @@ impl Telling {
         match rest_after(&text, &shown) {
             _ if shown.is_empty() => self.queue.push_back((author, text.clone())),
             Some(rest) if rest.trim().is_empty() => {}
-            Some(rest) => self.show(rest.to_owned()),
+            Some(rest) => self.show(rest),
             // Some words did not come through: better twice than not at all.
             None => {
-                self.show(" […]\n(The whole of it:)".to_owned());
+                self.show(" […]\n(The whole of it:)");
                 self.queue.push_front((author, text.clone()));
             }
         }
@@ -263,7 +263,7 @@ impl Telling {
     fn flush(&mut self) {
         while let Some((author, text)) = self.queue.pop_front() {
             let opening = self.opening(author.as_ref());
-            self.show(opening + text.trim());
+            self.show(&(opening + text.trim()));
         }
     }
 
@@ -294,55 +294,5 @@ fn rest_after<'a>(whole: &'a str, shown: &str) -> Option<&'a str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_shown_is_found_again() {
-        assert_eq!(rest_after("Hello you\nthere", "Hello y"), Some("ou\nthere"));
-        assert_eq!(rest_after("a\nb c", "ab"), Some(" c"));
-        assert_eq!(rest_after("a b", "ab"), Some(""));
-        assert_eq!(rest_after("a b", ""), Some("a b"));
-        assert_eq!(rest_after("a", "ab"), None);
-        assert_eq!(rest_after("xa", "a"), None);
-    }
-
-    fn told(telling: &mut Telling) -> String {
-        telling.ready.drain(..).collect()
-    }
-
-    fn call(activation: ActivationId, key: &str) -> ModelCall {
-        ModelCall { activation, key: key.into() }
-    }
-
-    #[test]
-    fn what_is_cut_off_reads_sensibly() {
-        let mut telling = Telling::new(0, false, None);
-        let (ann, bob) = ("ann".into(), "bob".into());
-        telling.delta(&ann, call(1, "m1"), "Hel");
-        telling.delta(&bob, call(2, "m1"), "I also");
-        telling.delta(&ann, call(1, "m1"), "lo");
-        telling.restart(&call(2, "m1"));
-        telling.restart(&call(1, "m1"));
-        telling.delta(&ann, call(1, "m1"), "Good");
-        telling.delta(&ann, call(1, "m1"), " day");
-        telling.delta(&ann, call(1, "m2"), "Sir");
-        let text = told(&mut telling);
-        let wanted = "ann: Hello […]\n(That was cut off; it begins again.)\n\nann: Good day\nSir";
-        assert_eq!(text, wanted);
-    }
-
-    #[test]
-    fn data_waits_for_its_entry() {
-        let mut telling = Telling::new(0, false, None);
-        let ann = "ann".into();
-        telling.delta(&ann, call(1, "m1"), "Look:");
-        for piece in [" ", "{\"a\"", ": 1}"] {
-            telling.delta(&ann, call(1, "m2"), piece);
-        }
-        assert_eq!(told(&mut telling), "ann: Look:");
-        let mut telling = Telling::new(0, true, None);
-        telling.delta(&ann, call(1, "m1"), "middle of a message");
-        assert_eq!(told(&mut telling), "", "the beginning was missed");
-    }
-}
+#[path = "telling_tests.rs"]
+mod tests;

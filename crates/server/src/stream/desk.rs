@@ -49,8 +49,16 @@ struct Read {
     ends: Ends,
     /// Requests after that end that were told already.
     beyond: BTreeSet<RequestId>,
-    /// Where reading what waited before has come to; none when all of it is known.
-    before: Option<Option<String>>,
+    before: Before,
+}
+
+/// How far what waited before anybody listened was read.
+#[derive(Debug)]
+enum Before {
+    /// From here on it has to be.
+    From(Option<String>),
+    /// All of it is known, or as much as is kept.
+    Known,
 }
 
 impl Desk {
@@ -58,7 +66,7 @@ impl Desk {
     pub(super) fn open(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         if self.read.is_none() {
             let ends = store.ends()?;
-            self.read = Some(Read { ends, beyond: BTreeSet::new(), before: Some(None) });
+            self.read = Some(Read { ends, beyond: BTreeSet::new(), before: Before::From(None) });
         }
         Ok(())
     }
@@ -93,7 +101,7 @@ impl Desk {
     pub(super) fn has_doubts(&self) -> bool {
         self.again.is_some()
             || !self.doubts.is_empty()
-            || self.read.as_ref().is_some_and(|read| read.before.is_some())
+            || matches!(&self.read, Some(Read { before: Before::From(_), .. }))
     }
 
     fn know(&mut self, id: RequestId) {
@@ -230,12 +238,15 @@ impl Desk {
 
     /// Learns what waited before anybody listened, a page at a time.
     fn before(&mut self, store: &dyn Store) -> Result<(), StoreError> {
-        let Some(Read { before: Some(cursor), .. }) = &self.read else { return Ok(()) };
+        let Some(Read { before: Before::From(cursor), .. }) = &self.read else { return Ok(()) };
         let pending =
             RequestFilter { status: Some(RequestStatus::Pending), ..RequestFilter::default() };
         let page = store.requests(&pending, cursor.as_deref(), AGAIN)?;
         if let Some(read) = &mut self.read {
-            read.before = page.next.map(Some).filter(|_| self.known.len() < MAX_KNOWN);
+            read.before = match page.next {
+                Some(next) if self.known.len() < MAX_KNOWN => Before::From(Some(next)),
+                _ => Before::Known,
+            };
         }
         page.items.into_iter().for_each(|request| self.know(request.id));
         Ok(())

@@ -276,7 +276,9 @@ impl Inbox {
         };
         let doubts = std::mem::take(&mut *self.doubts());
         let mut desk = self.desk();
-        doubts.into_iter().for_each(|doubt| desk.doubt(doubt));
+        for doubt in doubts {
+            desk.doubt(doubt);
+        }
         let looked = desk.look(&**self.engine.store(), whole, told);
         if let Err(error) = &looked {
             tracing::warn!(%error, "the inbox cannot be read");

@@ -11,6 +11,7 @@ mod command;
 mod message;
 mod pace;
 mod session;
+mod wire;
 
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;

@@ -1,21 +1,20 @@
 //! One connection, from its first word to its last.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use axum::extract::ws::{Message, WebSocket, close_code};
 use axum::http::HeaderMap;
 use serde_json::{Map, Value, json};
 use signoff_core::Request;
 use signoff_core::request::RequestStatus;
 use signoff_store::RequestFilter;
 use tokio::time::{Interval, MissedTickBehavior};
-use tungstenite::error::{CapacityError, Error as WireError};
 
 use super::attached::Attached;
 use super::command::{Done, perform};
 use super::message::{self, Wish};
 use super::pace::{Pace, Turn};
+use super::wire::{Broken, End, Wire};
 use super::{NATIVE, Words, approvals};
 use crate::access::Caller;
 use crate::app::App;
@@ -27,23 +26,10 @@ use crate::stream::{Change, Heard, Inbox, What};
 const PAGE: usize = 50;
 /// The same for clients that cannot ask for the next page.
 const LONG_PAGE: usize = 500;
-/// How long the last words may take.
-const FAREWELL: Duration = Duration::from_secs(1);
 /// How many signs of life may stay unanswered.
 const PATIENCE: u32 = 2;
 /// A message that is refused unread is looked at for its `id` up to this size.
 const PEEK: usize = 4096;
-/// The reader is too slow.
-const TOO_SLOW: u16 = 4008;
-
-/// Why a session ends.
-#[derive(Debug)]
-enum End {
-    /// The client went, or the line broke.
-    Gone,
-    /// We close it, with this code and reason.
-    Close(u16, &'static str),
-}
 
 /// One connection.
 pub(super) struct Session {
@@ -52,7 +38,7 @@ pub(super) struct Session {
     /// What the caller came in with.
     credentials: HeaderMap,
     words: Words,
-    socket: WebSocket,
+    wire: Wire,
     attached: Attached,
     pace: Pace,
     /// What the last snapshot had, so that nothing of it is told again.
@@ -78,7 +64,7 @@ impl Session {
             caller,
             credentials,
             words,
-            socket,
+            wire: Wire::new(socket, app.settings.write_timeout),
             shown: BTreeMap::new(),
             signs,
             unanswered: 0,
@@ -88,14 +74,7 @@ impl Session {
     /// Serves it to its end.
     pub(super) async fn serve(mut self) {
         let Err(End::Close(code, reason)) = self.talk().await else { return };
-        let last_words = async {
-            let frame = CloseFrame { code, reason: reason.into() };
-            if self.socket.send(Message::Close(Some(frame))).await.is_ok() {
-                // Until the client has read it; else it might never see it.
-                while let Some(Ok(_)) = self.socket.recv().await {}
-            }
-        };
-        let _ = tokio::time::timeout(FAREWELL, last_words).await;
+        self.wire.close(code, reason).await;
     }
 
     async fn talk(&mut self) -> Result<std::convert::Infallible, End> {
@@ -108,7 +87,7 @@ impl Session {
         self.snapshot().await?;
         loop {
             tokio::select! {
-                received = self.socket.recv() => self.received(received).await?,
+                received = self.wire.receive() => self.received(received).await?,
                 heard = inbox.next() => self.heard(heard).await?,
                 piece = self.attached.next() => self.send(&piece).await?,
                 _ = self.signs.tick() => self.sign_of_life().await?,
@@ -117,20 +96,7 @@ impl Session {
     }
 
     async fn send(&mut self, message: &Value) -> Result<(), End> {
-        self.send_text(message.to_string().into()).await
-    }
-
-    async fn send_text(&mut self, text: Utf8Bytes) -> Result<(), End> {
-        self.write(Message::Text(text)).await
-    }
-
-    async fn write(&mut self, message: Message) -> Result<(), End> {
-        let patience = self.app.settings.write_timeout;
-        match tokio::time::timeout(patience, self.socket.send(message)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(End::Gone),
-            Err(_) => Err(End::Close(TOO_SLOW, "the client reads too slowly")),
-        }
+        self.wire.send(message).await
     }
 
     async fn sign_of_life(&mut self) -> Result<(), End> {
@@ -142,7 +108,7 @@ impl Session {
             return Err(End::Close(close_code::POLICY, "the client does not answer pings"));
         }
         self.unanswered += 1;
-        self.write(Message::Ping(bytes::Bytes::new())).await
+        self.wire.write(Message::Ping(bytes::Bytes::new())).await
     }
 
     async fn greet(&mut self) -> Result<(), End> {
@@ -227,7 +193,7 @@ impl Session {
             return Ok(());
         }
         if self.words == Words::Native {
-            return self.send_text(change.text()).await;
+            return self.wire.send_text(change.text()).await;
         }
         let now = self.app.engine.clock().now();
         self.send(&match change.what {
@@ -241,10 +207,7 @@ impl Session {
         .await
     }
 
-    async fn received(
-        &mut self,
-        received: Option<Result<Message, axum::Error>>,
-    ) -> Result<(), End> {
+    async fn received(&mut self, received: Option<Result<Message, Broken>>) -> Result<(), End> {
         self.unanswered = 0;
         match received {
             Some(Ok(Message::Text(text))) => self.said(&text).await,
@@ -255,14 +218,11 @@ impl Session {
             }
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
             None | Some(Ok(Message::Close(_))) => Err(End::Gone),
-            Some(Err(error)) => {
-                let error = error.into_inner();
-                let Some(WireError::Capacity(CapacityError::MessageTooLong { max_size, .. })) =
-                    error.downcast_ref::<WireError>()
-                else {
-                    return Err(End::Close(close_code::PROTOCOL, "this is not the protocol"));
-                };
-                let message = format!("the message has more than {max_size} bytes");
+            Some(Err(Broken::Protocol)) => {
+                Err(End::Close(close_code::PROTOCOL, "this is not the protocol"))
+            }
+            Some(Err(Broken::TooLarge(most))) => {
+                let message = format!("the message has more than {most} bytes");
                 self.refuse(None, ApiError::new(Problem::BodyTooLarge, message)).await?;
                 Err(End::Close(close_code::SIZE, "a message was too large"))
             }
@@ -332,10 +292,10 @@ impl Session {
     async fn refuse(&mut self, id: Option<Value>, error: ApiError) -> Result<(), End> {
         let error = error.into_fields().1;
         let mut refusal = answer("error", id);
-        if self.words == Words::Approvals {
-            if let Value::Object(event) = self.event("error_occurred", &error) {
-                refusal.extend(event);
-            }
+        if let (Words::Approvals, Value::Object(event)) =
+            (self.words, self.event("error_occurred", &error))
+        {
+            refusal.extend(event);
         }
         refusal.insert("error".into(), error);
         self.send(&Value::Object(refusal)).await

@@ -1,4 +1,4 @@
-//! WebSockets of clients that are slow, silent or too many.
+//! Connections of clients that are slow, silent or too many.
 
 use std::time::Duration;
 
