@@ -272,6 +272,22 @@ async fn a_terminal_that_is_closed_stops_nothing() {
 }
 
 #[tokio::test]
+async fn words_are_shown_as_they_come_and_once() {
+    let place = Place::new();
+    let flow = "workflow: talker\npattern: sequential\nsequential: { agents: [a] }\nagents:\n  a: { instructions: Talk. }\n";
+    std::fs::write(place.path("flows/talker.yaml"), flow).unwrap();
+    let script = "- { text: 'one two three four', chunk: 4, pace: 500ms }\n";
+    std::fs::write(place.path("flows/talker.script.yaml"), script).unwrap();
+    let server = place.serve();
+    let mut coming = Qlaw::new(&server, "/bridge", "talker").send("hi").await;
+    coming.until("a: one").await;
+    assert!(!coming.shown.contains("four"), "{}", coming.shown);
+    let run = &server.read("/v1/runs").await["data"][0];
+    assert_eq!(run["status"], "running", "it is shown before it is said");
+    assert_eq!(coming.rest().await, "a: one two three four");
+}
+
+#[tokio::test]
 async fn a_second_terminal_follows_a_run_that_is_busy() {
     let server = Place::new().serve();
     let qlaw = Qlaw::new(&server, "/bridge", "slow");
