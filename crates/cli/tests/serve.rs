@@ -5,6 +5,10 @@
 
 #[path = "serve/access.rs"]
 mod access;
+#[path = "serve/bridge.rs"]
+mod bridge;
+#[path = "serve/bridge_questions.rs"]
+mod bridge_questions;
 #[path = "serve/document.rs"]
 mod document;
 #[path = "serve/marks.rs"]
@@ -13,6 +17,8 @@ mod marks;
 mod openai;
 #[path = "serve/planner.rs"]
 mod planner;
+#[path = "serve/qlaw.rs"]
+mod qlaw;
 #[path = "serve/races.rs"]
 mod races;
 #[path = "serve/refused.rs"]
@@ -25,3 +31,13 @@ mod stopping;
 mod streams;
 #[path = "serve/support.rs"]
 mod support;
+#[path = "serve/ws.rs"]
+mod ws;
+#[path = "serve/ws_access.rs"]
+mod ws_access;
+#[path = "serve/ws_approvals.rs"]
+mod ws_approvals;
+#[path = "serve/ws_refused.rs"]
+mod ws_refused;
+#[path = "serve/ws_support.rs"]
+mod ws_support;

@@ -29,4 +29,4 @@ pub use engine::{
     RunView, StartRun, Started, new_id, new_secret,
 };
 pub use executor::{BoxFuture, Executor};
-pub use live::{Live, LiveEvent};
+pub use live::{Live, LiveEvent, ModelCall};

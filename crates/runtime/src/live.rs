@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use signoff_core::journal::Entry;
-use signoff_core::{Name, RunId};
+use signoff_core::{ActivationId, Key, Name, RunId};
 use tokio::sync::broadcast;
 
 /// Something a watcher may want to see.
@@ -26,6 +26,8 @@ pub enum LiveEvent {
     Delta {
         /// Which agent.
         agent: Name,
+        /// In which of its calls.
+        call: ModelCall,
         /// The piece.
         text: String,
     },
@@ -33,9 +35,20 @@ pub enum LiveEvent {
     Restart {
         /// Which agent.
         agent: Name,
+        /// In which of its calls.
+        call: ModelCall,
     },
     /// The run was parked or has ended; nothing more comes until it is woken.
     Quiet,
+}
+
+/// A call of a model: the effect of this key of that activation, once it is in the journal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ModelCall {
+    /// Whose call.
+    pub activation: ActivationId,
+    /// Which of its effects.
+    pub key: Key,
 }
 
 /// Sends to all watchers; costs nothing when there are none.

@@ -502,7 +502,7 @@ async fn who_watches_is_told_when_a_model_begins_again() {
         while let Ok(live) = live.try_recv() {
             match live.event {
                 LiveEvent::Delta { text, .. } => seen.push(text),
-                LiveEvent::Restart { agent } => seen.push(format!("{agent} again")),
+                LiveEvent::Restart { agent, .. } => seen.push(format!("{agent} again")),
                 _ => {}
             }
         }

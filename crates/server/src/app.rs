@@ -12,7 +12,7 @@ use crate::access::{Access, Caller};
 use crate::error::{ApiError, Problem};
 use crate::metrics::Metrics;
 use crate::serve::Settings;
-use crate::stream::Hub;
+use crate::stream::{Hub, Inbox};
 
 /// How many connections the store should have for reading: those below, and some for the engine, which
 /// must never wait for a client's search.
@@ -54,12 +54,15 @@ impl FromRequestParts<App> for App {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) hub: Arc<Hub>,
+    pub(crate) inbox: Arc<Inbox>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) access: Access,
     pub(crate) settings: Settings,
     pub(crate) openapi: bytes::Bytes,
     /// True from the moment the server is to stop.
     pub(crate) stopping: watch::Receiver<bool>,
+    /// Every WebSocket listens to it for as long as it is open.
+    pub(crate) sessions: watch::Sender<()>,
     reads: Semaphore,
     searches: Semaphore,
 }
@@ -72,13 +75,16 @@ impl App {
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let metrics = Arc::new(Metrics::default());
+        let inbox = Inbox::new(engine.clone());
         let shared = Shared {
-            hub: Hub::new(engine.clone(), Arc::clone(&metrics)),
+            hub: Hub::new(engine.clone(), Arc::clone(&metrics), Arc::clone(&inbox)),
+            inbox,
             metrics,
             access,
             settings,
             openapi: crate::openapi::document().to_string().into(),
             stopping,
+            sessions: watch::Sender::new(()),
             reads: Semaphore::new(READS),
             searches: Semaphore::new(SEARCHES),
         };
@@ -118,6 +124,16 @@ impl Shared {
     /// Whether the server is to stop.
     pub(crate) fn is_stopping(&self) -> bool {
         *self.stopping.borrow()
+    }
+
+    /// Whether there is room for one more stream.
+    pub(crate) fn room(&self, hint: &str) -> Result<(), ApiError> {
+        if self.metrics.open_streams() >= self.settings.max_streams {
+            return Err(
+                ApiError::new(Problem::TooManyStreams, "there are too many streams").hint(hint)
+            );
+        }
+        Ok(())
     }
 
     /// Refuses what would start something now.

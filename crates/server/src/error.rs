@@ -52,6 +52,9 @@ pub(crate) enum Problem {
     NotReady,
     ShuttingDown,
     TooManyStreams,
+    UpgradeRequired,
+    TooManyMessages,
+    TooManyAttached,
     Store,
 }
 
@@ -98,6 +101,9 @@ impl Problem {
             Self::NotReady => "not_ready",
             Self::ShuttingDown => "shutting_down",
             Self::TooManyStreams => "too_many_streams",
+            Self::UpgradeRequired => "upgrade_required",
+            Self::TooManyMessages => "too_many_messages",
+            Self::TooManyAttached => "too_many_attached",
             Self::Store => "store",
         }
     }
@@ -111,7 +117,9 @@ impl Problem {
             | Self::InvalidCursor
             | Self::InvalidPath => StatusCode::BAD_REQUEST,
             Self::MissingToken | Self::InvalidToken => StatusCode::UNAUTHORIZED,
-            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyRequests | Self::TooManyMessages | Self::TooManyAttached => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             Self::HostRefused | Self::OriginRefused | Self::NotPermitted => StatusCode::FORBIDDEN,
             Self::UnknownRoute
             | Self::UnknownWorkflow
@@ -136,6 +144,7 @@ impl Problem {
             | Self::InvalidAnswer
             | Self::AmbiguousAnswer
             | Self::CannotFork => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::NotReady | Self::ShuttingDown | Self::TooManyStreams | Self::Store => {
                 StatusCode::SERVICE_UNAVAILABLE

@@ -8,6 +8,7 @@
 mod access;
 mod api;
 mod app;
+mod bridge;
 mod error;
 mod extract;
 mod idempotency;
@@ -18,6 +19,7 @@ mod process;
 mod serve;
 mod shape;
 mod stream;
+mod ws;
 
 pub use app::CONNECTIONS;
 pub use openapi::document as openapi;

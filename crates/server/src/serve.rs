@@ -49,6 +49,14 @@ pub struct Settings {
     pub max_streams: i64,
     /// The most connections at once.
     pub max_connections: usize,
+    /// The most messages a WebSocket takes in a second.
+    pub max_messages: u32,
+    /// The most runs that one WebSocket follows.
+    pub max_attached: usize,
+    /// How often a WebSocket's client must give a sign of life.
+    pub ping_every: Duration,
+    /// How long a WebSocket's client may take to read what is sent.
+    pub write_timeout: Duration,
     /// How long runs under way are given to come to rest when the server stops.
     pub grace: Duration,
 }
@@ -65,6 +73,10 @@ impl Settings {
             origins: Vec::new(),
             max_streams: 20_000,
             max_connections: 25_000,
+            max_messages: 50,
+            max_attached: 32,
+            ping_every: Duration::from_secs(20),
+            write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
         }
     }
@@ -141,7 +153,9 @@ impl Server {
             tokio::spawn(async move { relay.relay().await }),
             tokio::spawn(Arc::clone(&app.hub).look()),
             tokio::spawn(users.follow()),
+            tokio::spawn(Arc::clone(&app.inbox).watch()),
         ];
+        let sessions = app.sessions.clone();
         let scheduler = tokio::spawn(schedule(engine.clone()));
         let (closing, closed) = watch::channel(false);
         tokio::spawn(accept(listener, connections, app, closed));
@@ -156,6 +170,10 @@ impl Server {
         // Every connection listens to it for as long as it is open.
         if tokio::time::timeout(LAST_ANSWERS, closing.closed()).await.is_err() {
             tracing::debug!("some connections were cut off");
+        }
+        // A WebSocket is no connection any more, and says goodbye by itself.
+        if tokio::time::timeout(LAST_ANSWERS, sessions.closed()).await.is_err() {
+            tracing::debug!("some WebSockets were cut off");
         }
         helpers.iter().for_each(JoinHandle::abort);
     }

@@ -6,5 +6,7 @@
 mod bounds;
 #[path = "server/slow.rs"]
 mod slow;
+#[path = "server/sockets.rs"]
+mod sockets;
 #[path = "server/support.rs"]
 mod support;

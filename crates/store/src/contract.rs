@@ -29,7 +29,7 @@ use signoff_core::time::{Span, Timestamp};
 use signoff_core::{Actor, Decision};
 
 use crate::conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
-use crate::people::{Mark, Marked, Note, User};
+use crate::people::{Mark, Marked, Note, NoteLine, User};
 
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -292,6 +292,17 @@ pub struct AuditEntry {
     pub hash: String,
 }
 
+/// Where the inbox, the audit and the notes end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// A cursor of [`Store::requests`] after which only later requests come.
+    pub requests: String,
+    /// The number of the last line of the audit.
+    pub audit: u64,
+    /// The number of the last note.
+    pub notes: u64,
+}
+
 /// Which requests to list. Fields that are `None` or empty match all.
 #[derive(Clone, Debug, Default)]
 pub struct RequestFilter {
@@ -518,6 +529,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// All users, by name.
     fn users(&self) -> Result<Vec<User>, StoreError>;
+
+    /// Everything that was noted on requests after note number `after`, in order, at most `limit`.
+    fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError>;
+
+    /// Where the inbox, the audit and the notes end now. Whatever comes later comes after it.
+    fn ends(&self) -> Result<Ends, StoreError>;
 }
 
 /// A run that has just been created.

@@ -22,11 +22,11 @@ mod sqlite;
 pub use audit::hex_sha256;
 pub use contract::{
     Append, Assigned, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Due, End,
-    Follows, Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter, Rest, RunFilter, RunRecord,
-    Scope, Snapshot, Store, StoreError,
+    Ends, Follows, Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter, Rest, RunFilter,
+    RunRecord, Scope, Snapshot, Store, StoreError,
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 pub use memory::MemoryStore;
-pub use people::{Mark, Marked, Note, Noted, User};
+pub use people::{Mark, Marked, Note, NoteLine, Noted, User};
 pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};

@@ -78,6 +78,17 @@ pub struct Note {
     pub what: Noted,
 }
 
+/// A note among those on all requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoteLine {
+    /// Its number; they grow, perhaps with gaps.
+    pub no: u64,
+    /// On which request.
+    pub request: RequestId,
+    /// The note.
+    pub note: Note,
+}
+
 /// Who looks after a request once it is marked; or what came of it, where there is nothing to note.
 pub(crate) fn assignee_after(request: &Request, mark: &Mark) -> Result<Option<Actor>, Marked> {
     let now = &request.assignee;

@@ -12,8 +12,9 @@ use signoff_core::time::{Span, Timestamp};
 
 use crate::{
     Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
-    Created, Decide, Decided, Definition, Lease, LoadedRun, Mark, Marked, NewRun, NodeId, Note,
-    Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User, entries,
+    Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked, NewRun, NodeId,
+    Note, NoteLine, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
+    entries,
 };
 
 /// The store as `tenant` sees it.
@@ -265,5 +266,14 @@ impl Store for Scoped {
     fn users(&self) -> Result<Vec<User>, StoreError> {
         let all = self.store.users()?;
         Ok(all.into_iter().filter(|user| user.tenant == self.tenant).collect())
+    }
+
+    fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {
+        let all = self.store.noted(after, limit)?;
+        Ok(all.into_iter().filter(|line| self.own_request(&line.request).is_ok()).collect())
+    }
+
+    fn ends(&self) -> Result<Ends, StoreError> {
+        self.store.ends()
     }
 }

@@ -112,7 +112,7 @@ impl Follow {
                         break;
                     }
                     event = self.live.recv() => match event {
-                        Ok(Live { root, event: LiveEvent::Delta { agent, text }, .. }) => {
+                        Ok(Live { root, event: LiveEvent::Delta { agent, text, .. }, .. }) => {
                             if root == self.run {
                                 self.screen.delta(&agent, &text);
                             }

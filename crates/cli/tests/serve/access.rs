@@ -9,13 +9,13 @@ use signoff_testkit::process::{PATIENCE, Process};
 use crate::support::{Client, Place, text};
 
 /// Adds a user and gives the token.
-fn add(place: &Place, args: &[&str]) -> String {
+pub(crate) fn add(place: &Place, args: &[&str]) -> String {
     let output = place.command(&[&["user", "add"], args].concat()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn user(place: &Place, args: &[&str]) -> (bool, String) {
+pub(crate) fn user(place: &Place, args: &[&str]) -> (bool, String) {
     let output = place.command(&[&["user"], args].concat()).output().unwrap();
     let words = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(words).unwrap())
@@ -47,7 +47,7 @@ async fn post(client: &Client, token: &str, path: &str, body: Value) -> (u16, Va
 }
 
 /// Starts a run with a question, as somebody.
-async fn asked(client: &Client, token: &str) -> (String, String) {
+pub(crate) async fn asked(client: &Client, token: &str) -> (String, String) {
     let (status, run) =
         post(client, token, "/v1/runs", json!({ "workflow": "ask", "input": "x" })).await;
     assert_eq!(status, 201, "{run}");

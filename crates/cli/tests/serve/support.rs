@@ -216,6 +216,13 @@ pub(crate) struct Event {
 }
 
 impl Stream {
+    /// Begins to read what is streamed there.
+    pub(crate) async fn open(server: &Client, path: &str) -> Self {
+        let response = server.request(Method::GET, path).send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        Self { response, buffer: String::new() }
+    }
+
     /// The next event; none when the stream has ended or broke.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {

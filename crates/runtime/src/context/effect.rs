@@ -21,7 +21,7 @@ use signoff_core::{Decision, DecisionKind, Key, RequestKind, Risk, Timestamp};
 use signoff_models::{Delta, ModelRequest, Provider};
 
 use super::Context;
-use crate::live::LiveEvent;
+use crate::live::{LiveEvent, ModelCall};
 
 /// A result that took longer than this to get is made durable at once: losing it would cost more
 /// than a commit. What took less rides with the next commit.
@@ -129,24 +129,31 @@ impl Context {
         let request = request(turn);
         let effect = Effect { kind: EffectKind::Model, repeatable: true, action: Value::Null };
         let outcome = self
-            .perform(key, effect, |_| async move { self.ask_model(provider, &request).await })
+            .perform(key, effect, |_| async move { self.ask_model(key, provider, &request).await })
             .await?;
         as_reply(outcome)
     }
 
-    async fn ask_model(&self, provider: &Arc<dyn Provider>, request: &ModelRequest) -> Outcome {
+    async fn ask_model(
+        &self,
+        key: &str,
+        provider: &Arc<dyn Provider>,
+        request: &ModelRequest,
+    ) -> Outcome {
         let live = &self.cell.engine.live;
         let said = AtomicBool::new(false);
+        let call = ModelCall { activation: self.activation, key: key.into() };
         let send = |event| live.send(&self.cell.id, &self.cell.root, event);
         let restart = || {
             if said.swap(false, Ordering::Relaxed) {
-                send(LiveEvent::Restart { agent: request.agent.clone() });
+                send(LiveEvent::Restart { agent: request.agent.clone(), call: call.clone() });
             }
         };
         let sink = |delta: Delta| match delta {
             Delta::Text(text) if live.watched() => {
                 said.store(true, Ordering::Relaxed);
-                send(LiveEvent::Delta { agent: request.agent.clone(), text });
+                let (agent, call) = (request.agent.clone(), call.clone());
+                send(LiveEvent::Delta { agent, call, text });
             }
             Delta::Restart => restart(),
             _ => {}

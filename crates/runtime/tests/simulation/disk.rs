@@ -15,8 +15,9 @@ use signoff_core::request::{Request, RequestStatus};
 use signoff_core::{ConversationId, RequestId, RunId, Seq, Span, Tenant, Timestamp};
 use signoff_store::{
     Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
-    Created, Decide, Decided, Definition, Lease, LoadedRun, Mark, Marked, MemoryStore, NewRun,
-    NodeId, Note, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
+    Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked, MemoryStore,
+    NewRun, NodeId, Note, NoteLine, Page, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError, User,
 };
 
 use super::dice::Dice;
@@ -412,5 +413,13 @@ impl Store for Faulty {
 
     fn users(&self) -> Result<Vec<User>, StoreError> {
         self.read(MemoryStore::users)
+    }
+
+    fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {
+        self.read(|store| store.noted(after, limit))
+    }
+
+    fn ends(&self) -> Result<Ends, StoreError> {
+        self.read(MemoryStore::ends)
     }
 }

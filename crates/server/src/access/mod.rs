@@ -102,6 +102,20 @@ impl Access {
         self.rates.refusal(users::unknown())
     }
 
+    /// Whether somebody who came in with these headers would still come in, as the same one. For connections
+    /// that last.
+    pub(crate) fn is_still(&self, caller: &Caller, headers: &HeaderMap) -> Result<(), ApiError> {
+        let now = match self.users.find(headers)? {
+            Some(now) => now,
+            None if self.loopback => Caller::local(),
+            None => return Err(users::unknown()),
+        };
+        if now.actor == caller.actor && now.tenant == caller.tenant && now.roles == caller.roles {
+            return Ok(());
+        }
+        Err(users::unknown())
+    }
+
     fn known(&self, headers: &HeaderMap) -> Result<Caller, ApiError> {
         match self.users.find(headers) {
             Ok(Some(caller)) => self.rates.take(&caller).map(|()| caller),

@@ -1,4 +1,4 @@
-//! Deciding requests. Every decision over HTTP comes through here.
+//! Deciding requests. Decisions of clients come through here.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -50,13 +50,46 @@ async fn decide(
     caller: Caller,
     AnyBody(body): AnyBody,
 ) -> Result<Response, ApiError> {
-    let taken = take(&app, RequestId::new(id), caller, body).await;
+    let decided = decide_as_said(&app, caller, RequestId::new(id), body).await?;
+    Ok(json(StatusCode::OK, &shape::request(&decided)))
+}
+
+/// Takes the decision that a client sent, with the version it saw. The request as decided.
+pub(crate) async fn decide_as_said(
+    app: &App,
+    caller: Caller,
+    id: RequestId,
+    body: Value,
+) -> Result<Request, ApiError> {
+    let said = match app.takes_work() {
+        Ok(()) => read(body),
+        Err(error) => Err(error),
+    };
+    match said {
+        Ok((decision, version)) => decide_request(app, caller, id, decision, version).await,
+        Err(error) => {
+            app.metrics.decision(error.code());
+            Err(error)
+        }
+    }
+}
+
+/// Takes a decision in the caller's name. The request as decided.
+pub(crate) async fn decide_request(
+    app: &App,
+    caller: Caller,
+    id: RequestId,
+    decision: Decision,
+    version: Option<u32>,
+) -> Result<Request, ApiError> {
+    let taken = take(app, id, caller, decision, version).await;
     app.metrics.decision(match &taken {
         Ok((_, true)) => "taken",
         Ok((_, false)) => "repeated",
         Err(error) => error.code(),
     });
-    Ok(json(StatusCode::OK, &shape::request(&taken?.0)))
+    app.inbox.look_soon();
+    taken.map(|(request, _)| request)
 }
 
 /// The request as decided, and whether that changed anything.
@@ -64,10 +97,10 @@ async fn take(
     app: &App,
     id: RequestId,
     caller: Caller,
-    body: Value,
+    decision: Decision,
+    version: Option<u32>,
 ) -> Result<(Request, bool), ApiError> {
     app.takes_work()?;
-    let (decision, version) = read(body)?;
     if let Some(version) = version {
         check_version(app, &id, version).await?;
     }

@@ -47,10 +47,7 @@ async fn events(
 ) -> Result<Response, ApiError> {
     let after = last_event_id(&headers)?.or(query.after).unwrap_or(0);
     app.takes_work()?;
-    if app.metrics.open_streams() >= app.settings.max_streams {
-        return Err(ApiError::new(Problem::TooManyStreams, "there are too many streams")
-            .hint("close some, or read /v1/runs/ID/journal"));
-    }
+    app.room("close some, or read /v1/runs/ID/journal")?;
     let run = RunId::new(id);
     let known = run.clone();
     let record = app.read(move |engine| Ok(engine.store().run(&known)?)).await?;

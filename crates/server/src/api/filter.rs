@@ -20,9 +20,9 @@ const NOBODY: &str = "none";
 macro_rules! query {
     ($(#[$doc:meta])* $name:ident { $($more:tt)* }) => {
         $(#[$doc])*
-        #[derive(Debug, Deserialize, JsonSchema)]
+        #[derive(Debug, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
-        pub(super) struct $name {
+        pub(crate) struct $name {
             /// Only those that stand there.
             status: Option<RequestStatus>,
             /// Only of this kind.
@@ -50,7 +50,7 @@ macro_rules! query {
 
         impl $name {
             /// The filter this means to `caller` at the time `now`.
-            pub(super) fn filter(&self, caller: &Caller, now: Timestamp) -> RequestFilter {
+            pub(crate) fn filter(&self, caller: &Caller, now: Timestamp) -> RequestFilter {
                 let assigned = self.assignee.as_deref().map(|name| match name {
                     ME => Assigned::To(caller.actor.clone()),
                     NOBODY => Assigned::ToNobody,

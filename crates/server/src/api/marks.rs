@@ -153,7 +153,10 @@ async fn mark(app: &App, id: &str, caller: Caller, what: Noted) -> Result<Respon
     let at = app.engine.clock().now();
     let mark = Mark { request: request.clone(), by: caller.actor, at, what };
     match app.engine.store().mark(mark).await? {
-        Marked::Done(_) => shown(app, request).await,
+        Marked::Done(_) => {
+            app.inbox.look_soon();
+            shown(app, request).await
+        }
         Marked::Held(held) => {
             let who = held.assignee.as_ref().map(ToString::to_string).unwrap_or_default();
             Err(ApiError::new(Problem::AlreadyClaimed, format!("`{who}` looks after it"))
@@ -177,7 +180,7 @@ pub(super) async fn shown(app: &App, id: RequestId) -> Result<Response, ApiError
     let shown = app.read(move |engine| {
         let found = engine.store().request(&id)?;
         let request = found.ok_or_else(|| ApiError::unknown_request(id.as_str()))?;
-        Ok(shape::request_with_notes(&request, engine.store().notes(&id)?))
+        Ok(shape::request_with_notes(&request, &engine.store().notes(&id)?))
     });
     Ok(json(StatusCode::OK, &shown.await?))
 }

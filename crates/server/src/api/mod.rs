@@ -10,6 +10,7 @@ mod health;
 mod marks;
 mod operation;
 mod requests;
+mod requests_events;
 mod runs;
 mod session;
 mod start;
@@ -21,12 +22,16 @@ use axum::handler::Handler;
 use axum::http::{Method, Uri};
 use axum::routing::on;
 
+pub(crate) use decide::{decide_as_said, decide_request};
+pub(crate) use filter::CountQuery;
 pub(crate) use operation::{Answer, Operation, SchemaOf, Verb, of};
-pub(crate) use start::{conversation, key};
+pub(crate) use requests::requests;
+pub(crate) use runs::MAX_PAGE;
+pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::openai;
+use crate::{bridge, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -58,10 +63,13 @@ pub(crate) fn api() -> Api {
     let api = events::routes(api);
     let api = steer::routes(api);
     let api = requests::routes(api);
+    let api = requests_events::routes(api);
     let api = decide::routes(api);
     let api = marks::routes(api);
     let api = session::routes(api);
     let api = audit::routes(api);
+    let api = ws::routes(api);
+    let api = bridge::routes(api);
     openai::routes(api)
 }
 

@@ -2,7 +2,9 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde_json::Value;
 use signoff_core::RequestId;
+use signoff_store::RequestFilter;
 
 use super::filter::{CountQuery, ListQuery};
 use super::marks::shown;
@@ -59,13 +61,23 @@ async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<Response, ApiError> {
     let filter = query.filter(&caller, app.engine.clock().now());
-    let page = app.search(move |engine| {
-        let limit = page_size(query.limit);
-        let page = engine.store().requests(&filter, query.cursor.as_deref(), limit)?;
+    Ok(json(StatusCode::OK, &requests(&app, filter, query.limit, query.cursor).await?))
+}
+
+/// A page of the inbox.
+pub(crate) async fn requests(
+    app: &App,
+    filter: RequestFilter,
+    limit: Option<usize>,
+    cursor: Option<String>,
+) -> Result<List<Value>, ApiError> {
+    app.search(move |engine| {
+        let limit = page_size(limit);
+        let page = engine.store().requests(&filter, cursor.as_deref(), limit)?;
         let data: Vec<_> = page.items.iter().map(shape::request).collect();
         Ok(List { data, next_cursor: page.next })
-    });
-    Ok(json(StatusCode::OK, &page.await?))
+    })
+    .await
 }
 
 async fn count(

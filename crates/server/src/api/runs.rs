@@ -20,7 +20,7 @@ use crate::shape::{self, Entry, List, Run};
 /// How many items a page has, if nothing is said.
 const PAGE: usize = 50;
 /// The most items a page has.
-const MAX_PAGE: usize = 500;
+pub(crate) const MAX_PAGE: usize = 500;
 /// How many entries are looked at for one page of a filtered journal.
 const MAX_SCAN: usize = 10_000;
 

@@ -45,7 +45,7 @@ pub(super) fn routes(api: Api) -> Api {
 /// A run to start.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Start {
+pub(crate) struct Start {
     /// The id of a workflow.
     workflow: String,
     /// What it is given; must fit its input schema.
@@ -59,6 +59,17 @@ struct Start {
 }
 
 async fn start(app: App, caller: Caller, Body(start): Body<Start>) -> Result<Response, ApiError> {
+    let (run, created) = start_run(&app, caller, start).await?;
+    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    located(&app, status, run).await
+}
+
+/// Starts a run in the caller's name. Its id, and whether it was not there before.
+pub(crate) async fn start_run(
+    app: &App,
+    caller: Caller,
+    start: Start,
+) -> Result<(RunId, bool), ApiError> {
     app.takes_work()?;
     let key = start.idempotency_key.as_deref().map(key).transpose()?;
     let named = start.conversation.as_deref().map(conversation).transpose()?;
@@ -79,8 +90,7 @@ async fn start(app: App, caller: Caller, Body(start): Body<Start>) -> Result<Res
     } else {
         app.metrics.run_started();
     }
-    let status = if started.created { StatusCode::CREATED } else { StatusCode::OK };
-    located(&app, status, started.run).await
+    Ok((started.run, started.created))
 }
 
 /// A run, and where it is.

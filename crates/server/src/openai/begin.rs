@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use signoff_core::answer::accepted;
 use signoff_core::request::RequestStatus;
-use signoff_core::{ConversationId, Decision, Event, Request, RequestId, RunId, Seq, schema};
+use signoff_core::{ConversationId, Decision, Event, Request, RequestId, RunId, Seq};
 use signoff_runtime::{DecideError, DecideRequest, Engine, EngineError, StartRun};
 use signoff_store::RunRecord;
 
@@ -18,7 +18,7 @@ use super::object::Ending;
 use crate::access::Caller;
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::shape::waiting;
+use crate::shape::{input, waiting};
 use crate::stream::{Tail, Told};
 
 /// What is to be done.
@@ -202,25 +202,6 @@ fn start(
     let (run, made) = again.ids.map(|ids| (ids.run, ids.conversation)).unzip();
     let start = StartRun::new(workflow, input);
     Ok(Plan::Start(StartRun { conversation: conversation.or(made), run, ..start }))
-}
-
-fn input(engine: &Engine, workflow: Option<&str>, value: &Value) -> Value {
-    let known = workflow.and_then(|id| engine.workflow(id));
-    known.map_or_else(|| value.clone(), |known| shaped(&known.workflow.input_schema(), value))
-}
-
-/// The input as the workflow wants it: as it is, as what its text says in JSON, or as its one field.
-fn shaped(wanted: &Value, value: &Value) -> Value {
-    let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let inner = parsed.as_ref().unwrap_or(value).get("input").cloned();
-    let field = wanted["required"].as_array().and_then(|names| match &names[..] {
-        [Value::String(name)] => Some(json!({ name.as_str(): value })),
-        _ => None,
-    });
-    // Text that is an object with `input` is what some forms make of plain text.
-    let candidates = [inner, Some(value.clone()), parsed, field];
-    let fits = |value: &Value| schema::check(wanted, value).is_ok();
-    candidates.into_iter().flatten().find(fits).unwrap_or_else(|| value.clone())
 }
 
 async fn answer(

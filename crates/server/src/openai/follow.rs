@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use signoff_core::{Event, Request, RunId, RunStatus, Seq};
+use signoff_core::{Event, Request, RunId, Seq};
 use signoff_runtime::Engine;
-use signoff_store::{RunFilter, RunRecord, Store};
+use signoff_store::{RunFilter, RunRecord};
 
 use super::fault::Fault;
 use super::id::ResponseId;
@@ -13,8 +13,7 @@ use super::object::Ending;
 use super::stretch::Stretch;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::shape::waiting;
-use crate::stream::{Tail, Told};
+use crate::stream::{Rest, Tail, Told, resting};
 
 /// How many entries are read at once.
 const PAGE: usize = 500;
@@ -73,7 +72,7 @@ impl Follow {
     async fn look(&mut self) -> Result<(), ApiError> {
         self.patience = LATE.min(self.patience * 2);
         let (run, seen) = (self.stretch.id().run.clone(), self.stretch.seen());
-        let rest = self.app.read(move |engine| resting(engine, &run, seen)).await?;
+        let rest = self.app.read(move |engine| at_rest(engine, &run, seen)).await?;
         if let Some((ending, parts)) = rest {
             self.stretch.end(ending, &parts);
             self.over = true;
@@ -88,39 +87,16 @@ impl Follow {
     }
 }
 
-/// Whether a run rests, with nothing after entry `seen`, and with what waiting.
-fn resting(
+/// How a response ends whose run rests, with nothing after entry `seen`, and what waits.
+fn at_rest(
     engine: &Engine,
     run: &RunId,
     seen: Seq,
 ) -> Result<Option<(Ending, Vec<Request>)>, ApiError> {
-    let store = &**engine.store();
-    let Some(record) = store.run(run)? else { return Ok(None) };
-    if record.head != seen || moves(store, &record)? {
-        return Ok(None);
-    }
-    if record.status == RunStatus::Paused {
-        return Ok(Some((Ending::Paused, Vec::new())));
-    }
-    let pending = waiting(store, run)?;
-    if pending.is_empty() {
-        return Ok(None);
-    }
-    let tree = RunFilter { root: Some(run.clone()), ..RunFilter::default() };
-    for part in store.runs(&tree, None, 1000)?.items {
-        if moves(store, &part)? {
-            return Ok(None);
-        }
-    }
-    Ok(Some((Ending::Waiting, pending)))
-}
-
-/// Whether a run is about to do something.
-fn moves(store: &dyn Store, record: &RunRecord) -> Result<bool, ApiError> {
-    Ok(match record.status {
-        RunStatus::Running => true,
-        RunStatus::Waiting | RunStatus::Paused => !store.inputs(&record.id, 0)?.is_empty(),
-        _ => false,
+    Ok(match resting(engine, run, seen)? {
+        Some(Rest::Paused) => Some((Ending::Paused, Vec::new())),
+        Some(Rest::Waiting(pending)) => Some((Ending::Waiting, pending)),
+        Some(Rest::Asleep) | None => None,
     })
 }
 
@@ -166,7 +142,7 @@ pub(super) fn as_it_stands(engine: &Engine, id: &ResponseId) -> Result<Stretch, 
         }
     }
     if stretch.ending().is_none()
-        && let Some((ending, parts)) = resting(engine, &id.run, stretch.seen())?
+        && let Some((ending, parts)) = at_rest(engine, &id.run, stretch.seen())?
     {
         stretch.end(ending, &parts);
     }

@@ -1,8 +1,10 @@
 //! Items: what is said, asked and answered, one by one. Each follows from one journal entry.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use signoff_core::journal::{Entry, Event};
-use signoff_core::{Message, Part, RequestBody, RequestId, Role, RunId, RunState, Seq};
+use signoff_core::{RequestBody, RequestId, RunId, RunState, Seq};
+
+use crate::shape::{is_told_whole, spoken};
 
 /// The name under which a question to people is called. There is nothing to run: a person answers.
 const ASK: &str = "request_user_input";
@@ -36,26 +38,6 @@ pub(super) fn told(run: &RunId, state: &RunState, entry: &Entry, before: Before)
         }
         _ => None,
     }
-}
-
-/// What an agent says to people. What it hands to other agents as data is not among it.
-fn spoken(message: &Message) -> Option<String> {
-    let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) if !text.trim().is_empty() && !is_data(text) => Some(text.as_str()),
-        _ => None,
-    });
-    let texts: Vec<&str> = texts.collect();
-    (message.role == Role::Assistant && !texts.is_empty()).then(|| texts.join("\n"))
-}
-
-/// Whether `text` is an agent's last word, which is what it gives, and was among what it said.
-fn is_told_whole(message: &Message, text: &str) -> bool {
-    message.role == Role::Assistant && message.last_text() == Some(text) && !is_data(text)
-}
-
-/// Whether a text is an object in JSON.
-fn is_data(text: &str) -> bool {
-    text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
 
 /// What an entry brought from outside: the input, or a decision.

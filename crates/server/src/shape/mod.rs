@@ -1,8 +1,10 @@
 //! What clients see. Every dialect that shows runs and requests as they are uses these.
 
 mod graph;
+mod input;
 mod request;
 mod run;
+mod said;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,8 +14,10 @@ use signoff_core::journal::{self, Entry as JournalEntry, ErrorInfo, Event};
 use signoff_store::AuditEntry;
 
 pub(crate) use graph::{Workflow, WorkflowSummary};
-pub(crate) use request::{Decide, Request, request, request_with_notes};
+pub(crate) use input::input;
+pub(crate) use request::{Decide, Request, note, request, request_with_notes};
 pub(crate) use run::{Run, run, run_in_list, waiting};
+pub(crate) use said::{is_told_whole, spoken};
 
 /// One page of a list.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -97,17 +97,19 @@ pub(crate) fn request(request: &signoff_core::Request) -> Value {
 /// The same with what was noted on it.
 pub(crate) fn request_with_notes(
     request: &signoff_core::Request,
-    notes: Vec<signoff_store::Note>,
+    notes: &[signoff_store::Note],
 ) -> Value {
     let mut shown = self::request(request);
-    let notes = notes.into_iter().map(|note| {
-        let mut shown = serde_json::to_value(&note).unwrap_or_default();
-        shown["at"] = note.at.rfc3339().into();
-        shown
-    });
-    if notes.len() > 0 {
-        shown["notes"] = notes.collect();
+    if !notes.is_empty() {
+        shown["notes"] = notes.iter().map(note).collect();
     }
+    shown
+}
+
+/// Something that was noted on a request.
+pub(crate) fn note(note: &signoff_store::Note) -> Value {
+    let mut shown = serde_json::to_value(note).unwrap_or_default();
+    shown["at"] = note.at.rfc3339().into();
     shown
 }
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use signoff_core::journal::Entry;
 use signoff_core::{Name, RunId, Seq};
-use signoff_runtime::{Engine, Live, LiveEvent};
+use signoff_runtime::{Engine, Live, LiveEvent, ModelCall};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::Instant;
 
+use super::Inbox;
 use crate::metrics::Metrics;
 
 /// How many pieces a listener may be behind before it has to read the store instead.
@@ -30,9 +31,11 @@ pub(crate) enum Piece {
         run: RunId,
         agent: Name,
         text: Arc<str>,
+        /// In which of its calls.
+        call: ModelCall,
     },
     /// What this agent's model was saying was cut off; it begins again.
-    Restart { run: RunId, agent: Name },
+    Restart { run: RunId, agent: Name, call: ModelCall },
     /// The journal may have grown.
     Look,
 }
@@ -49,6 +52,7 @@ struct Topic {
 pub(crate) struct Hub {
     engine: Engine,
     metrics: Arc<Metrics>,
+    inbox: Arc<Inbox>,
     topics: Mutex<BTreeMap<RunId, Topic>>,
 }
 
@@ -83,8 +87,8 @@ impl Drop for Subscription {
 }
 
 impl Hub {
-    pub(crate) fn new(engine: Engine, metrics: Arc<Metrics>) -> Arc<Self> {
-        Arc::new(Self { engine, metrics, topics: Mutex::default() })
+    pub(crate) fn new(engine: Engine, metrics: Arc<Metrics>, inbox: Arc<Inbox>) -> Arc<Self> {
+        Arc::new(Self { engine, metrics, inbox, topics: Mutex::default() })
     }
 
     fn topics(&self) -> MutexGuard<'_, BTreeMap<RunId, Topic>> {
@@ -110,6 +114,7 @@ impl Hub {
                 Err(RecvError::Lagged(missed)) => {
                     tracing::warn!(missed, "listeners are sent to the store");
                     self.look_all();
+                    self.inbox.missed();
                 }
                 Err(RecvError::Closed) => return,
             }
@@ -120,18 +125,19 @@ impl Hub {
         match live.event {
             LiveEvent::Committed(entries) => {
                 entries.iter().for_each(|entry| self.metrics.entry(&entry.event));
+                self.inbox.committed(&live.run, &entries);
                 let mut topics = self.topics();
                 if let Some(topic) = topics.get_mut(&live.run) {
                     topic.head = entries.last().map_or(topic.head, |last| last.seq);
                     topic.send(Piece::Entries(entries));
                 }
             }
-            LiveEvent::Delta { agent, text } => {
-                let piece = Piece::Delta { run: live.run.clone(), agent, text: text.into() };
+            LiveEvent::Delta { agent, call, text } => {
+                let piece = Piece::Delta { run: live.run.clone(), agent, text: text.into(), call };
                 self.to_tree(&live.run, &live.root, &piece);
             }
-            LiveEvent::Restart { agent } => {
-                let piece = Piece::Restart { run: live.run.clone(), agent };
+            LiveEvent::Restart { agent, call } => {
+                let piece = Piece::Restart { run: live.run.clone(), agent, call };
                 self.to_tree(&live.run, &live.root, &piece);
             }
             LiveEvent::Quiet => self.to_tree(&live.run, &live.run, &Piece::Look),

@@ -4,10 +4,16 @@
 //! other processes commit it finds in the store. [`Tail`] is one listener's way through one journal. It
 //! knows how far it came; whenever it is in doubt it reads the store, so that a slow listener costs a
 //! read and never memory. [`sse`] writes it as server-sent events; other dialects write it otherwise.
+//! [`Inbox`] tells what happens to requests, of all runs at once.
 
+mod desk;
 mod hub;
+mod inbox;
+mod rest;
 pub(crate) mod sse;
 mod tail;
 
 pub(crate) use hub::{Hub, Subscription};
+pub(crate) use inbox::{Change, Heard, Inbox, Listener, What};
+pub(crate) use rest::{Rest, resting};
 pub(crate) use tail::{Tail, Told};

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use signoff_core::journal::Entry;
 use signoff_core::{Name, RunId, Seq};
+use signoff_runtime::ModelCall;
 
 use super::hub::Piece;
 use super::{Hub, Subscription};
@@ -18,10 +19,11 @@ const PAGE: usize = 64;
 pub(crate) enum Told {
     /// An entry. Each comes once, in order, without gaps.
     Entry(Box<Entry>),
-    /// A model is saying this. It will be in an entry once it is whole.
-    Delta { run: RunId, agent: Name, text: std::sync::Arc<str> },
+    /// A model is saying this. It will be in an entry once it is whole; who had to read the store may have seen
+    /// that entry before.
+    Delta { run: RunId, agent: Name, text: std::sync::Arc<str>, call: ModelCall },
     /// What this agent's model was saying was cut off; it begins again.
-    Restart { run: RunId, agent: Name },
+    Restart { run: RunId, agent: Name, call: ModelCall },
     /// The server stops; go on elsewhere or later.
     Bye,
     /// The journal has no more entries, and never will.
@@ -81,8 +83,12 @@ impl Tail {
             };
             match piece {
                 Piece::Entries(entries) => self.take(&entries),
-                Piece::Delta { run, agent, text } => return Ok(Told::Delta { run, agent, text }),
-                Piece::Restart { run, agent } => return Ok(Told::Restart { run, agent }),
+                Piece::Delta { run, agent, text, call } => {
+                    return Ok(Told::Delta { run, agent, text, call });
+                }
+                Piece::Restart { run, agent, call } => {
+                    return Ok(Told::Restart { run, agent, call });
+                }
                 Piece::Look => self.behind = true,
             }
         }

@@ -31,6 +31,7 @@ impl Running {
         let engine = Engine::builder(Arc::new(MemoryStore::new()))
             .built(chatter())
             .built(asking())
+            .built(lengthy())
             .build()
             .unwrap();
         let mut settings = Settings::new(([127, 0, 0, 1], 0).into());
@@ -76,6 +77,14 @@ fn chatter() -> WorkflowBuilder {
                 ctx.durable().await?;
             }
         }
+        Ok(json!("done"))
+    })
+}
+
+/// Asks in so many words that no buffer of the system takes many of them.
+fn lengthy() -> WorkflowBuilder {
+    WorkflowBuilder::new("lengthy").function("ask", |ctx: Context, _| async move {
+        ctx.ask("it", RequestBody::input("why ".repeat(25_000))).await?;
         Ok(json!("done"))
     })
 }

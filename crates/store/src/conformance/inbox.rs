@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use signoff_core::Actor;
 use signoff_core::request::{Request, RequestBody, RequestKind, RequestStatus};
 
 use super::fixtures::*;
-use crate::{NewRun, RequestFilter, Store, StoreError};
+use crate::{Ends, Mark, NewRun, Noted, RequestFilter, Store, StoreError};
 
 fn pending() -> RequestFilter {
     RequestFilter { status: Some(RequestStatus::Pending), ..RequestFilter::default() }
@@ -103,6 +104,44 @@ pub async fn words_are_only_words(store: Arc<dyn Store>) {
     assert_eq!(list(r"k\s"), ["b"]);
     assert!(list("'; DROP TABLE requests; --").is_empty());
     assert!(list("minLength").is_empty());
+}
+
+pub async fn what_comes_later_is_after_the_ends(store: Arc<dyn Store>) {
+    let all = RequestFilter::default();
+    let later = |ends: &Ends| {
+        let asked = store.requests(&all, Some(&ends.requests), 50).unwrap();
+        let audit = store.audit(None, ends.audit, 50).unwrap();
+        let decided = audit.iter().map(|line| line.request.to_string()).collect::<Vec<_>>();
+        (prompts(&asked.items).join(" "), decided.join(" "))
+    };
+    let empty = store.ends().unwrap();
+    ask(&store, "a", "travel", question("q1", None)).await;
+    ask(&store, "b", "travel", question("q2", None)).await;
+    let two = store.ends().unwrap();
+    assert_eq!(later(&two), (String::new(), String::new()));
+    store.decide(decide(&run("a"), 1, "x", "ann", 20)).await.unwrap();
+    ask(&store, "c", "travel", question("q3", None)).await;
+    assert_eq!(later(&two), ("q3".to_owned(), "req_a_1".to_owned()));
+    assert_eq!(later(&empty), ("q1 q2 q3".to_owned(), "req_a_1".to_owned()));
+    let mark = |text: &str| Mark {
+        request: run("c").request(1),
+        by: Actor::new("ann"),
+        at: at(30),
+        what: Noted::Commented { text: text.to_owned() },
+    };
+    store.mark(mark("one")).await.unwrap();
+    let noted = store.ends().unwrap();
+    store.mark(mark("two")).await.unwrap();
+    let lines = store.noted(two.notes, 50).unwrap();
+    let said: Vec<&Noted> = lines.iter().map(|line| &line.note.what).collect();
+    assert_eq!(said, [&mark("one").what, &mark("two").what]);
+    assert_eq!(lines[0].request, run("c").request(1));
+    assert_eq!(store.noted(noted.notes, 50).unwrap(), lines[1..]);
+    assert_eq!(store.noted(lines[0].no, 50).unwrap(), lines[1..]);
+    assert_eq!(store.noted(two.notes, 1).unwrap(), lines[..1]);
+    let now = store.ends().unwrap();
+    assert_ne!(now, two);
+    assert_eq!(later(&now), (String::new(), String::new()));
 }
 
 pub async fn a_bad_cursor_is_refused(store: Arc<dyn Store>) {

@@ -81,6 +81,7 @@ macro_rules! store_conformance {
             inbox::pages_do_not_shift,
             inbox::requests_are_filtered,
             inbox::words_are_only_words,
+            inbox::what_comes_later_is_after_the_ends,
             inbox::a_bad_cursor_is_refused,
             people::tenants_have_runs_of_their_own,
             people::a_tenant_sees_nothing_of_others,

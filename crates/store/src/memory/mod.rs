@@ -19,9 +19,9 @@ use self::tables::Tables;
 use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{
     Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, Definition, Lease, LoadedRun, Mark, Marked,
-    NewRun, NodeId, Note, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
-    User,
+    ConversationRecord, Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked,
+    NewRun, NodeId, Note, NoteLine, Page, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError, User,
 };
 
 /// Runs in memory.
@@ -305,6 +305,18 @@ impl Store for MemoryStore {
 
     fn users(&self) -> Result<Vec<User>, StoreError> {
         Ok(self.tables().users.values().cloned().collect())
+    }
+
+    fn ends(&self) -> Result<Ends, StoreError> {
+        let tables = self.tables();
+        let requests = write_cursor('q', tables.requests.len() as u64);
+        let (audit, notes) = (tables.audit.len() as u64, tables.notes.len() as u64);
+        Ok(Ends { requests, audit, notes })
+    }
+
+    fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {
+        let after = usize::try_from(after).unwrap_or(usize::MAX);
+        Ok(self.tables().notes.iter().skip(after).take(limit).cloned().collect())
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::people::assignee_after;
 use crate::{
-    ChangeConversation, ConversationFilter, ConversationRecord, Mark, Marked, Note, StoreError,
-    User,
+    ChangeConversation, ConversationFilter, ConversationRecord, Mark, Marked, Note, NoteLine,
+    StoreError, User,
 };
 
 use super::tables::Tables;
@@ -18,8 +18,12 @@ impl Tables {
             Err(stands) => return Ok(stands),
             Ok(assignee) => stored.request.assignee = assignee,
         }
-        stored.notes.push(Note { at: mark.at, by: mark.by, what: mark.what });
-        Ok(Marked::Done(Box::new(stored.request.clone())))
+        let note = Note { at: mark.at, by: mark.by, what: mark.what };
+        stored.notes.push(note.clone());
+        let marked = Marked::Done(Box::new(stored.request.clone()));
+        let no = self.notes.len() as u64 + 1;
+        self.notes.push(NoteLine { no, request: mark.request, note });
+        Ok(marked)
     }
 
     pub(super) fn change_conversation(

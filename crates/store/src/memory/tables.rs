@@ -9,8 +9,8 @@ use signoff_core::{Actor, Name, RequestId, RequestNo, RunId, Tenant};
 
 use crate::audit::{EXPIRED, clock_actor};
 use crate::{
-    AuditEntry, Claim, ConversationRecord, Definition, Due, Lease, NodeId, Note, RunRecord,
-    Snapshot, User,
+    AuditEntry, Claim, ConversationRecord, Definition, Due, Lease, NodeId, Note, NoteLine,
+    RunRecord, Snapshot, User,
 };
 
 /// Everything there is.
@@ -30,6 +30,7 @@ pub(super) struct Tables {
     pub(super) due: BTreeMap<(Timestamp, u64), (usize, Due)>,
     pub(super) timers_set: u64,
     pub(super) audit: Vec<AuditEntry>,
+    pub(super) notes: Vec<NoteLine>,
     pub(super) changes: u64,
     pub(super) users: BTreeMap<String, User>,
     /// In order of creation.

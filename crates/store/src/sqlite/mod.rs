@@ -53,11 +53,12 @@ use self::readers::Readers;
 use self::timers::FireDue;
 use self::users::{PutUser, RemoveUser};
 use self::writer::{Command, Writer};
+use crate::entries::write_cursor;
 use crate::{
     Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, Definition, Lease, LoadedRun, Mark, Marked,
-    NewRun, NodeId, Note, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError,
-    User,
+    ConversationRecord, Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked,
+    NewRun, NodeId, Note, NoteLine, Page, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError, User,
 };
 
 /// Runs in a `SQLite` file.
@@ -352,5 +353,23 @@ impl Store for SqliteStore {
 
     fn users(&self) -> Result<Vec<User>, StoreError> {
         users::all(&self.readers.get())
+    }
+
+    fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {
+        users::noted(&self.readers.get(), after, limit)
+    }
+
+    fn ends(&self) -> Result<Ends, StoreError> {
+        let reader = self.readers.get();
+        let mut statement = reader.prepare_cached(
+            "SELECT (SELECT coalesce(max(no), 0) FROM requests),
+                    (SELECT coalesce(max(no), 0) FROM audit),
+                    (SELECT coalesce(max(no), 0) FROM notes)",
+        )?;
+        let ends = statement.query_row([], |row| {
+            let requests = write_cursor('q', read(row.get(0)?));
+            Ok(Ends { requests, audit: read(row.get(1)?), notes: read(row.get(2)?) })
+        })?;
+        Ok(ends)
     }
 }

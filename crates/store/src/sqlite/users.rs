@@ -3,14 +3,14 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 use signoff_core::id::Tenant;
 use signoff_core::time::Timestamp;
-use signoff_core::{Actor, RequestId};
+use signoff_core::{Actor, RequestId, RunId};
 
 use super::db::Db;
-use super::error::{json, parse};
+use super::error::{json, parse, read, stored};
 use super::requests::by_id;
 use super::writer::{Command, Stop};
 use crate::people::assignee_after;
-use crate::{Mark, Marked, Note, StoreError, User};
+use crate::{Mark, Marked, Note, NoteLine, StoreError, User};
 
 /// A user to add; one of that name is replaced only if that is wanted.
 #[derive(Debug)]
@@ -101,6 +101,30 @@ impl Command for Mark {
             ])?;
         Ok(Marked::Done(Box::new(found.request)))
     }
+}
+
+/// What was noted on all requests after a number, in order.
+pub(super) fn noted(
+    connection: &Connection,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<NoteLine>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT n.no, u.id, n.number, n.at, n.by, n.what FROM notes n CROSS JOIN runs u ON u.no = n.run
+         WHERE n.no > ?1 ORDER BY n.no LIMIT ?2",
+    )?;
+    let mut rows = statement.query(params![stored(after), stored(limit as u64)])?;
+    let mut lines = Vec::new();
+    while let Some(row) = rows.next()? {
+        let request = RunId::new(row.get::<_, String>(1)?).request(row.get(2)?);
+        let note = Note {
+            at: Timestamp(row.get(3)?),
+            by: Actor::new(row.get::<_, String>(4)?),
+            what: parse(request.as_str(), &row.get::<_, String>(5)?)?,
+        };
+        lines.push(NoteLine { no: read(row.get(0)?), request, note });
+    }
+    Ok(lines)
 }
 
 /// What was noted on a request, in order.
