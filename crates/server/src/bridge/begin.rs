@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use signoff_core::answer::from_text;
 use signoff_core::{Decision, Request, RunId, RunStatus, Seq};
-use signoff_runtime::{Engine, EngineError, StartRun};
+use signoff_runtime::{Engine, EngineError, StartRun, new_id};
 use signoff_store::RunRecord;
 
 use super::question::{addressed, handle};
@@ -28,6 +28,9 @@ const HELP: &str = "What you write starts the workflow, or answers what it asks.
     !cancel         stops the run\n\
     !help           shows this";
 
+const PAUSED: &str =
+    "(The run is paused; your text was not used. Resume it elsewhere, or write !cancel.)";
+
 /// Where the telling begins.
 #[derive(Debug)]
 pub(super) struct Begun {
@@ -39,11 +42,13 @@ pub(super) struct Begun {
 /// What follows.
 #[derive(Debug)]
 pub(super) enum Then {
-    /// The run is told from after this entry until it rests. `joined` means that it was under way.
+    /// The run is told from after this entry until it rests. `joined` means that it was under way; else it was
+    /// listened to from before it moved, so that no word is missed.
     Follow {
         run: RunId,
         after: Seq,
         joined: bool,
+        tail: Box<Tail>,
     },
     /// These questions of that run are shown.
     Show(RunId, Vec<Request>),
@@ -71,6 +76,8 @@ enum Plan {
         lead: Option<String>,
     },
     Cancel(RunId),
+    /// It is under way: look how it goes on.
+    Join(Box<RunRecord>),
     Tell(Begun),
 }
 
@@ -93,37 +100,54 @@ pub(super) async fn begin(
                 // Another terminal was faster: now there is a run.
                 Err(EngineError::ConversationBusy { .. }) if tries < TRIES => {}
                 started => {
-                    let run = started?;
-                    return Ok(Begun {
-                        lead: None,
-                        then: Then::Follow { run, after: 0, joined: false },
-                    });
+                    let (run, tail) = started?;
+                    let then = Then::Follow { run, after: 0, joined: false, tail };
+                    return Ok(Begun { lead: None, then });
                 }
             },
             Plan::Answer { root, head, request, decision, lead } => {
                 let id = request.id.clone();
+                let tail = listen(app, &root);
                 return match decide_request(app, caller.clone(), id, decision, None).await {
-                    Ok(_) => Ok(Begun {
-                        lead,
-                        then: Then::Follow { run: root, after: head, joined: false },
-                    }),
+                    Ok(_) => {
+                        let then = Then::Follow { run: root, after: head, joined: false, tail };
+                        Ok(Begun { lead, then })
+                    }
                     Err(error) => too_late(app, root, error).await,
                 };
+            }
+            Plan::Join(run) => {
+                let lead = "(It is still at work; your text was not used. It goes on like this.)";
+                let tail = listen(app, &run.id);
+                let then = Then::Follow { run: run.id, after: run.head, joined: true, tail };
+                return Ok(Begun { lead: Some(lead.to_owned()), then });
             }
         }
     }
 }
 
-async fn start(app: &App, caller: &Caller, talk: &Talk, text: &str) -> Result<RunId, EngineError> {
+fn listen(app: &App, run: &RunId) -> Box<Tail> {
+    Box::new(Tail::new(app, run.clone(), 0))
+}
+
+async fn start(
+    app: &App,
+    caller: &Caller,
+    talk: &Talk,
+    text: &str,
+) -> Result<(RunId, Box<Tail>), EngineError> {
     let input = shape::input(&app.engine, Some(&talk.workflow), &Value::String(text.to_owned()));
+    let run = RunId::from_unique(&new_id());
+    let tail = listen(app, &run);
     let start = StartRun {
+        run: Some(run.clone()),
         conversation: Some(talk.id.clone()),
         by: caller.actor.clone(),
         ..StartRun::new(talk.workflow.as_str(), input)
     };
-    let run = app.engine.start(start).await?.run;
+    app.engine.start(start).await?;
     app.metrics.run_started();
-    Ok(run)
+    Ok((run, tail))
 }
 
 /// Somebody else has answered, or the time was over: what waits now is shown, and nothing was used.
@@ -165,31 +189,21 @@ fn plan(engine: &Engine, talk: &Talk, text: &str) -> Result<Plan, ApiError> {
         ("!help", _) | ("", None) => Plan::Tell(Begun::say(HELP)),
         ("!list" | "!cancel", None) => Plan::Tell(Begun::say("(Nothing is under way here.)")),
         ("!cancel", Some(run)) => Plan::Cancel(run.id),
-        ("!list", Some(run)) => Plan::Tell(list(run, pending)),
+        ("!list", Some(run)) if !pending.is_empty() => Plan::Tell(list(run, pending)),
         (_, None) => Plan::Start,
-        (_, Some(run)) if pending.is_empty() => Plan::Tell(busy(run)),
+        (_, Some(run)) if pending.is_empty() && run.status == RunStatus::Paused => {
+            Plan::Tell(Begun::say(PAUSED))
+        }
+        (_, Some(run)) if pending.is_empty() => Plan::Join(Box::new(run)),
         (_, Some(run)) => answer(engine, run, pending, text)?,
     })
 }
 
 fn list(run: RunRecord, pending: Vec<Request>) -> Begun {
     match pending.len() {
-        0 => busy(run),
         1 => Begun::show("(This waits for an answer.)", run.id, pending),
         many => Begun::show(format!("({many} questions wait for answers.)"), run.id, pending),
     }
-}
-
-/// Nothing can be answered now: it is shown how the run goes on.
-fn busy(run: RunRecord) -> Begun {
-    if run.status == RunStatus::Paused {
-        return Begun::say(
-            "(The run is paused; your text was not used. Resume it, or write !cancel.)",
-        );
-    }
-    let lead = "(It is still at work; your text was not used. It goes on like this.)";
-    let then = Then::Follow { run: run.id, after: run.head, joined: true };
-    Begun { lead: Some(lead.to_owned()), then }
 }
 
 /// The text as an answer: to the request it names, or to the oldest.

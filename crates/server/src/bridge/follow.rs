@@ -42,7 +42,7 @@ pub(super) struct Answer {
 #[derive(Debug)]
 struct Following {
     run: RunId,
-    tail: Tail,
+    tail: Box<Tail>,
     telling: Telling,
     patience: Duration,
     quiet_since: Instant,
@@ -70,7 +70,7 @@ impl Answer {
         let created = answer.frames.created(answer.run.as_ref());
         answer.ready.push_back(created);
         match then {
-            Then::Follow { run, after, joined } => {
+            Then::Follow { run, after, joined, tail } => {
                 let id = run.clone();
                 let definition = app
                     .read(move |engine| {
@@ -82,7 +82,6 @@ impl Answer {
                 if let Some(lead) = &lead {
                     telling.note(lead);
                 }
-                let tail = Tail::new(app, run.clone(), 0);
                 let quiet_since = Instant::now();
                 let following = Following { run, tail, telling, patience: SOON, quiet_since };
                 answer.following = Some(following);
