@@ -181,6 +181,27 @@ impl Client {
         }
     }
 
+    /// All events of a response, as what is sent or asked for answers it. They must come to their end.
+    pub(crate) async fn told(&self, request: RequestBuilder) -> Vec<Value> {
+        let response = request.send().await.unwrap();
+        let (status, body) = (response.status(), response.text().await.unwrap());
+        assert_eq!(status, StatusCode::OK, "{body}");
+        let data: Vec<&str> = body.lines().filter_map(|it| it.strip_prefix("data: ")).collect();
+        let (last, events) = data.split_last().unwrap();
+        assert_eq!(*last, "[DONE]", "{body}");
+        let events: Vec<Value> =
+            events.iter().map(|event| serde_json::from_str(event).unwrap()).collect();
+        for (number, event) in events.iter().enumerate() {
+            assert_eq!(event["sequence_number"], number, "no gap, no repeat: {event}");
+        }
+        events
+    }
+
+    /// The events that a body posted to `path` leads to.
+    pub(crate) async fn tells(&self, path: &str, body: &Value) -> Vec<Value> {
+        self.told(self.request(Method::POST, path).json(body)).await
+    }
+
     pub(crate) async fn stream(&self, run: &str, after: Option<u64>) -> Stream {
         let mut request = self.request(Method::GET, &format!("/v1/runs/{run}/events"));
         if let Some(after) = after {

@@ -25,7 +25,7 @@ use crate::context::{Context, View};
 use crate::executor::{BoxFuture, Executor};
 
 /// The field of an agent's output that says whom it handed the conversation to.
-pub(crate) const HANDED_OVER: &str = "signoff_handoff_to";
+pub const HANDED_OVER: &str = "signoff_handoff_to";
 
 /// An agent as an executor: each message it gets is a turn.
 pub(crate) struct AgentExecutor(pub(crate) Arc<AgentSpec>);

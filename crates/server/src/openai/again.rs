@@ -11,6 +11,7 @@ use signoff_store::{RequestFilter, RunRecord};
 
 use super::answer::decision;
 use super::fault::Fault;
+use super::id::Manner;
 use crate::api;
 use crate::error::{ApiError, Problem};
 use crate::idempotency::{self, Derived};
@@ -22,6 +23,8 @@ pub(super) struct Again {
     pub(super) ids: Option<Derived>,
     /// Whether this was sent before.
     pub(super) repeated: bool,
+    /// Whether one of OpenAI's libraries asks. They take no events but their own.
+    pub(super) library: bool,
 }
 
 impl Again {
@@ -32,7 +35,15 @@ impl Again {
         Ok(Self {
             ids: key.map(|key| idempotency::derive(tenant, key)),
             repeated: count.is_some_and(|count| count > 0),
+            library: headers.contains_key("x-stainless-lang"),
         })
+    }
+}
+
+impl Again {
+    /// How to tell a response to whoever asks.
+    pub(super) fn manner(&self) -> Manner {
+        if self.library { Manner::Plain } else { Manner::Framework }
     }
 }
 

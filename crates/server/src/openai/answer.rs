@@ -37,10 +37,11 @@ fn mapped(body: &RequestBody, value: &Value) -> Result<Decision, String> {
             mapped(body, &fields["response"])
         }
         Value::Object(fields) if fields.contains_key("decision") => {
-            let decision: Decision = serde_json::from_value(value.clone())
+            let decision: Decision = serde_json::from_value(filled(fields))
                 .map_err(|error| format!("this is no decision: {error}; {}", accepted(body)))?;
             checked(decision)
         }
+        Value::Array(messages) if let Some(text) = said(messages) => from_text(body, &text),
         Value::Object(fields) if asks_for_approval(body) => match approval(fields) {
             Some(decision) => checked(decision),
             None => from_text(body, &value.to_string()),
@@ -48,6 +49,45 @@ fn mapped(body: &RequestBody, value: &Value) -> Result<Decision, String> {
         other => checked(Decision::respond(other.clone()))
             .or_else(|_| from_text(body, &other.to_string())),
     }
+}
+
+/// A decision as a form gives it: with a `comment`, whatever that is called in the decision, and with fields
+/// that nobody filled in.
+fn filled(fields: &Map<String, Value>) -> Value {
+    let mut fields = fields.clone();
+    let name = match fields.get("decision").and_then(Value::as_str) {
+        Some("approve" | "edit") => "note",
+        Some("reject" | "skip" | "abort") => "reason",
+        Some("revise" | "redo" | "retry") => "feedback",
+        _ => return Value::Object(fields),
+    };
+    if let Some(comment) = fields.remove("comment") {
+        fields.entry(name).or_insert(comment);
+    }
+    fields.retain(|_, value| !is_blank(value));
+    Value::Object(fields)
+}
+
+fn is_blank(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// What the messages of a list say, which is how clients of the Agent Framework answer an agent.
+fn said(messages: &[Value]) -> Option<String> {
+    let mut texts = Vec::new();
+    for message in messages {
+        message["role"].as_str()?;
+        match message.get("contents").or_else(|| message.get("content"))? {
+            Value::String(text) => texts.push(text.as_str()),
+            Value::Array(parts) => {
+                for part in parts {
+                    texts.push(part["text"].as_str()?);
+                }
+            }
+            _ => return None,
+        }
+    }
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 fn asks_for_approval(body: &RequestBody) -> bool {
@@ -60,8 +100,12 @@ fn approval(fields: &Map<String, Value>) -> Option<Decision> {
     let remark = ["comment", "reason", "note", "feedback"]
         .iter()
         .find_map(|name| fields.get(*name)?.as_str())
+        .filter(|text| !text.trim().is_empty())
         .map(str::to_owned);
-    Some(if approved {
+    let edited = fields.get("edited").filter(|value| !is_blank(value));
+    Some(if let (true, Some(value)) = (approved, edited) {
+        Decision::Edit { value: value.clone(), note: remark }
+    } else if approved {
         Decision::Approve { note: remark, remember: None }
     } else {
         Decision::Reject { reason: remark, then: signoff_core::decision::Then::Continue }
@@ -86,7 +130,7 @@ mod tests {
             assert_eq!(mapped(&approve, &yes), Ok(Decision::approve()), "{yes}");
         }
         let no = mapped(&approve, &json!({ "approved": false, "comment": "too much" })).unwrap();
-        assert!(matches!(no, Decision::Reject { reason: Some(why), .. } if why == "too much"));
+        assert!(matches!(&no, Decision::Reject { reason: Some(why), .. } if *why == "too much"));
         let edit = mapped(&approve, &json!({ "total": 4 })).unwrap();
         assert_eq!(edit, Decision::Edit { value: json!({ "total": 4 }), note: None });
         for bad in
@@ -95,7 +139,13 @@ mod tests {
             let why = mapped(&approve, &bad).unwrap_err();
             assert!(why.contains("accepted: "), "{bad}: {why}");
         }
+        let changed = json!({ "approved": true, "comment": "", "edited": { "total": 4 } });
+        assert_eq!(mapped(&approve, &changed).unwrap(), edit);
+        let form = json!({ "decision": "reject", "comment": "too much", "value": null });
+        assert_eq!(mapped(&approve, &form).unwrap(), no);
         let free = RequestBody::input("Who?");
+        let messages = json!([{ "role": "user", "contents": [{ "type": "text", "text": "me" }] }]);
+        assert_eq!(mapped(&free, &messages), Ok(Decision::respond("me")));
         assert_eq!(mapped(&free, &json!("me")), Ok(Decision::respond("me")));
         assert!(mapped(&free, &json!({ "approved": true })).is_ok_and(|it| it.value().is_some()));
     }

@@ -4,12 +4,13 @@
 use serde_json::{Value, json};
 use signoff_core::answer::accepted;
 use signoff_core::request::RequestStatus;
-use signoff_core::{ConversationId, Decision, Event, Request, RequestId, RunId, Seq};
-use signoff_runtime::{DecideError, DecideRequest, Engine, EngineError, StartRun};
+use signoff_core::{ConversationId, Decision, Request, RequestId, RunId};
+use signoff_runtime::{DecideError, Engine, EngineError, StartRun};
 use signoff_store::RunRecord;
 
 use super::again::{self, Again, Done};
 use super::answer::decision;
+use super::decide::answer;
 use super::fault::{Fault, InParam as _};
 use super::follow::as_it_stands;
 use super::id::ResponseId;
@@ -19,7 +20,6 @@ use crate::access::Caller;
 use crate::app::App;
 use crate::error::{ApiError, Problem};
 use crate::shape::{input, waiting};
-use crate::stream::{Tail, Told};
 
 /// What is to be done.
 enum Plan {
@@ -55,6 +55,7 @@ fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
         return named(engine, &create);
     }
     let store = &**engine.store();
+    let is_start = create.is_start();
     let value = create.value.unwrap_or_default();
     let input = input(engine, create.workflow.as_deref(), &value);
     if let Some(ids) = &again.ids
@@ -68,7 +69,7 @@ fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
             .run(&previous.run)?
             .ok_or_else(|| ApiError::unknown_run(previous.run.as_str()))?;
         match stretch.ending() {
-            Some(Ending::Waiting) => {
+            Some(Ending::Waiting | Ending::Refused) => {
                 fits(&record, create.workflow.as_deref())?;
                 let found: Result<Vec<_>, _> =
                     stretch.pending().iter().map(|id| request(engine, id)).collect();
@@ -115,6 +116,9 @@ fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
     };
     if pending.is_empty() {
         return start(create.workflow, input, Some(conversation), again);
+    }
+    if let (Some(first), true) = (pending.first(), is_start) {
+        return Err(EngineError::ConversationBusy { run: first.root.clone() }.into());
     }
     let chosen = match (&create.request, &pending[..]) {
         (Some(id), all) => all
@@ -202,65 +206,4 @@ fn start(
     let (run, made) = again.ids.map(|ids| (ids.run, ids.conversation)).unzip();
     let start = StartRun::new(workflow, input);
     Ok(Plan::Start(StartRun { conversation: conversation.or(made), run, ..start }))
-}
-
-async fn answer(
-    app: &App,
-    caller: Caller,
-    answers: Vec<(Request, Decision)>,
-) -> Result<ResponseId, Fault> {
-    let Some(root) = answers.first().map(|(request, _)| request.root.clone()) else {
-        return Err(Fault::invalid("input", "there is no answer in it"));
-    };
-    let id = root.clone();
-    let head =
-        app.read(move |engine| Ok(engine.store().run(&id)?.map_or(0, |run| run.head))).await?;
-    let mut own = Vec::new();
-    for (request, decision) in answers {
-        if request.run == root {
-            own.extend(request.id.split().map(|(_, no)| no));
-        }
-        let decide = DecideRequest::new(request.id, decision).by(caller.actor.clone());
-        let taken = app.engine.decide(decide).await;
-        app.metrics.decision(match &taken {
-            Ok(outcome) if outcome.changed => "taken",
-            Ok(_) => "repeated",
-            Err(error) => error.code(),
-        });
-        taken?;
-    }
-    if own.is_empty() {
-        return Ok(ResponseId::at(root, head + 1));
-    }
-    let places = journaled(app, &root, &own).await?;
-    match (places.iter().min(), places.iter().max()) {
-        (Some(&first), Some(&last)) => Ok(ResponseId { run: root, first, last }),
-        _ => {
-            Err(ApiError::new(Problem::RunOver, "the run was over before the answer reached it")
-                .into())
-        }
-    }
-}
-
-/// Where the journal has the decisions on these requests, once it has.
-async fn journaled(app: &App, run: &RunId, wanted: &[u32]) -> Result<Vec<Seq>, ApiError> {
-    let mut places = Vec::new();
-    let mut tail = Tail::new(app, run.clone(), 0);
-    while places.len() < wanted.len() {
-        match tail.next().await? {
-            Told::Entry(entry) => {
-                if matches!(&entry.event, Event::Decided { request, .. } if wanted.contains(request))
-                {
-                    places.push(entry.seq);
-                }
-            }
-            Told::Delta { .. } | Told::Restart { .. } => {}
-            Told::End => break,
-            Told::Bye => {
-                return Err(ApiError::new(Problem::ShuttingDown, "the server is stopping")
-                    .hint("the answer counts; the run goes on when it is back"));
-            }
-        }
-    }
-    Ok(places)
 }

@@ -22,6 +22,11 @@ impl Fault {
         ApiError::new(Problem::InvalidBody, message).in_param(param)
     }
 
+    /// The stable code.
+    pub(super) fn code(&self) -> &str {
+        self.error.code()
+    }
+
     /// There is no such response.
     pub(super) fn unknown_response(id: &str) -> Self {
         ApiError::new(Problem::UnknownResponse, format!("there is no response `{id}`")).into()

@@ -44,7 +44,7 @@ impl Follow {
     /// dropped while it waits; nothing is lost by that.
     pub(super) async fn next(&mut self) -> Result<Option<Value>, ApiError> {
         loop {
-            if let Some(event) = self.stretch.events.pop_front() {
+            if let Some(event) = self.stretch.events.waiting.pop_front() {
                 return Ok(Some(event));
             }
             if self.over {
@@ -105,6 +105,9 @@ pub(super) fn known(engine: &Engine, id: &ResponseId) -> Result<RunRecord, Fault
     let unknown = || Fault::unknown_response(&id.to_string());
     let store = engine.store();
     let record = store.run(&id.run)?.ok_or_else(unknown)?;
+    if id.manner.notice().is_some() {
+        return if id.last <= record.head { Ok(record) } else { Err(unknown()) };
+    }
     let at = |seq: Seq| -> Result<Option<Event>, Fault> {
         let found = store.entries(&id.run, seq - 1, 1)?;
         Ok(found.into_iter().next().map(|entry| entry.event))

@@ -19,6 +19,10 @@ pub(super) struct Create {
     pub(super) request: Option<RequestId>,
     pub(super) stream: bool,
     pub(super) background: bool,
+    /// Whether the client is a page of `DevUI`, or speaks as one.
+    pub(super) devui: bool,
+    /// The place in a journal that it wants to go on from.
+    pub(super) checkpoint: Option<String>,
     /// The input, if it is a value of its own or text.
     pub(super) value: Option<Value>,
     /// Answers that name their requests.
@@ -37,7 +41,13 @@ impl Create {
         };
         let extra = fields.get("extra_body").and_then(Value::as_object);
         let model = text(fields, "model")?;
-        let entity = match text(metadata, "entity_id")?.or(text(fields, "entity_id")?) {
+        let page = text(metadata, "entity_id")?;
+        let checkpoint = match text(fields, "checkpoint_id")? {
+            None => extra.map(|extra| text(extra, "checkpoint_id")).transpose()?.flatten(),
+            named => named,
+        };
+        let devui = page.is_some();
+        let entity = match page.or(text(fields, "entity_id")?) {
             None => extra.map(|extra| text(extra, "entity_id")).transpose()?.flatten(),
             named => named,
         };
@@ -70,11 +80,24 @@ impl Create {
             request: text(metadata, "request_id")?.map(RequestId::new),
             stream: flag(fields, "stream")?,
             background: flag(fields, "background")?,
+            devui,
+            checkpoint,
             value: None,
             answers: Vec::new(),
         };
         create.input(fields.get("input").unwrap_or(&Value::Null))?;
         Ok(create)
+    }
+
+    /// Whether the input can only be meant to start a run. A page sends answers by their requests, and the
+    /// input of a run as an object that was written as text.
+    pub(super) fn is_start(&self) -> bool {
+        let text = match &self.value {
+            Some(Value::String(text)) => text.trim_start(),
+            Some(Value::Object(_)) => "{",
+            _ => return false,
+        };
+        self.devui && text.starts_with('{')
     }
 
     fn input(&mut self, input: &Value) -> Result<(), Fault> {
@@ -88,7 +111,8 @@ impl Create {
             Value::Object(_) => self.value = Some(input.clone()),
             _ => return Err(wrong("`input` must be text or a list of items")),
         }
-        if self.value.is_none() && self.answers.is_empty() {
+        let nothing = self.value.is_none() && self.answers.is_empty();
+        if nothing && self.checkpoint.is_none() {
             return Err(wrong("`input` says nothing"));
         }
         Ok(())

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use signoff_core::journal::{Entry, Event};
-use signoff_core::{RequestBody, RequestId, RunId, RunState, Seq};
+use signoff_core::request::RequestKind;
+use signoff_core::state::Answer;
+use signoff_core::{Decision, Name, RequestBody, RequestId, RunId, RunState, Seq};
 
 use crate::shape::{is_told_whole, spoken};
 
@@ -38,6 +40,48 @@ pub(super) fn told(run: &RunId, state: &RunState, entry: &Entry, before: Before)
         }
         _ => None,
     }
+}
+
+/// What the run gives, for clients that tell it apart from what is said on the way. `open` are those at
+/// work before the entry.
+pub(super) fn terminal(
+    run: &RunId,
+    state: &RunState,
+    entry: &Entry,
+    before: Before,
+    open: &[(u32, Name)],
+) -> Option<Value> {
+    let by = match &entry.event {
+        Event::Output { activation, .. } => activation,
+        Event::Completed(done) => &done.activation,
+        _ => return None,
+    };
+    if state.outputs.len() <= before.outputs {
+        return None;
+    }
+    let text = match &**state.outputs.last()? {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    };
+    let executor = open.iter().find(|(id, _)| id == by).map(|(_, executor)| executor);
+    let mut item = said(run, entry.seq, &text);
+    item["metadata"] = json!({
+        "workflow_event_type": "output",
+        "workflow_output_kind": "terminal",
+        "executor_id": executor,
+    });
+    Some(item)
+}
+
+/// What a person decided on a tool call.
+pub(super) fn approval(run: &RunId, state: &RunState, entry: &Entry) -> Option<Value> {
+    let Event::Decided { request, .. } = &entry.event else { return None };
+    let asked = state.requests.get(request)?;
+    let Some(Answer::Decided { decision, .. }) = &asked.answer else { return None };
+    let approved = matches!(decision, Decision::Approve { .. } | Decision::Edit { .. });
+    let id = run.request(*request);
+    (asked.body.kind == RequestKind::ToolCall)
+        .then(|| json!({ "request_id": id, "approved": approved }))
 }
 
 /// What an entry brought from outside: the input, or a decision.

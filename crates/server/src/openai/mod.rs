@@ -8,14 +8,21 @@
 mod again;
 mod answer;
 mod begin;
+mod checkpoint;
 mod conversations;
+mod decide;
+mod events;
 mod fault;
 mod follow;
+mod form;
 mod id;
 mod input;
 mod item;
 mod object;
+mod question;
 mod responses;
+mod restore;
+mod send;
 mod sse;
 mod stretch;
 
@@ -23,5 +30,5 @@ use crate::api::Api;
 
 /// Adds the routes of this dialect.
 pub(crate) fn routes(api: Api) -> Api {
-    conversations::routes(responses::routes(api))
+    send::routes(conversations::routes(responses::routes(api)))
 }

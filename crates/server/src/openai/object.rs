@@ -5,12 +5,15 @@ use signoff_core::journal::{ErrorInfo, Usage};
 use signoff_core::{ConversationId, Name, RequestId, Timestamp};
 
 use super::id::ResponseId;
+use crate::error::Problem;
 
 /// How a response ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Ending {
     /// The run waits for people, or went on from there by what somebody gave it.
     Waiting,
+    /// The same, and what was sent was not taken.
+    Refused,
     /// A person paused the run.
     Paused,
     Completed,
@@ -24,7 +27,7 @@ impl Ending {
         match self {
             Self::Waiting | Self::Completed => "completed",
             Self::Paused => "incomplete",
-            Self::Failed(_) => "failed",
+            Self::Failed(_) | Self::Refused => "failed",
             Self::Cancelled => "cancelled",
         }
     }
@@ -34,13 +37,23 @@ impl Ending {
         match self {
             Self::Waiting | Self::Completed => "response.completed",
             Self::Paused | Self::Cancelled => "response.incomplete",
-            Self::Failed(_) => "response.failed",
+            Self::Failed(_) | Self::Refused => "response.failed",
+        }
+    }
+
+    /// Where the workflow stands then, in the words of the Agent Framework.
+    pub(super) fn state(&self) -> &'static str {
+        match self {
+            Self::Waiting | Self::Refused => "IDLE_WITH_PENDING_REQUESTS",
+            Self::Paused | Self::Completed => "IDLE",
+            Self::Failed(_) => "FAILED",
+            Self::Cancelled => "CANCELLED",
         }
     }
 
     fn run_status(&self) -> &'static str {
         match self {
-            Self::Waiting => "waiting",
+            Self::Waiting | Self::Refused => "waiting",
             Self::Paused => "paused",
             Self::Completed => "completed",
             Self::Failed(_) => "failed",
@@ -78,6 +91,11 @@ impl Parts<'_> {
             Some(Ending::Failed(error)) => {
                 metadata["signoff.error"] = error.code.as_str().into();
                 json!({ "code": "server_error", "message": error.message })
+            }
+            Some(Ending::Refused) => {
+                metadata["signoff.error"] = Problem::InvalidAnswer.code().into();
+                let message = "the answer was not taken; nothing was changed";
+                json!({ "code": "server_error", "message": message })
             }
             _ => Value::Null,
         };

@@ -17,7 +17,7 @@ use super::follow::{Follow, as_it_stands, known};
 use super::id::ResponseId;
 use super::input::Create;
 use super::object::Ending;
-use super::{item, sse};
+use super::{item, restore, sse};
 use crate::access::Caller;
 use crate::api::{Answer, Api, Operation, Verb, of};
 use crate::app::App;
@@ -126,13 +126,25 @@ async fn create(
     if stream {
         sse::room(&app)?;
     }
-    let id = begin(&app, caller, create, again).await?;
+    let id = if create.checkpoint.is_some() {
+        restore::restore(&app, caller, create, again).await?
+    } else if create.devui {
+        restore::page(&app, caller, create, again).await?
+    } else {
+        let manner = again.manner();
+        begin(&app, caller, create, again).await?.told(manner)
+    };
     if background && !stream {
         return stands(&app, id).await;
     }
-    let mut follow = follow(&app, id).await?;
+    told(&app, id, stream).await
+}
+
+/// A response to its end, or as a stream.
+pub(super) async fn told(app: &App, id: ResponseId, stream: bool) -> Result<Response, Fault> {
+    let mut follow = follow(app, id).await?;
     if stream {
-        return Ok(sse::response(&app, follow, None));
+        return Ok(sse::response(app, follow, None));
     }
     follow.run_out().await?;
     Ok(extract::json(StatusCode::OK, &follow.stretch.object()))
@@ -184,7 +196,8 @@ async fn cancel(app: App, caller: Caller, id: Result<Id, ApiError>) -> Result<Re
     app.takes_work()?;
     let wanted = id.clone();
     let stretch = app.read(move |engine| Ok(as_it_stands(engine, &wanted))).await??;
-    let open = matches!(stretch.ending(), None | Some(Ending::Waiting | Ending::Paused));
+    let open =
+        matches!(stretch.ending(), None | Some(Ending::Waiting | Ending::Refused | Ending::Paused));
     if open && !stretch.passed {
         match app.engine.cancel(&id.run, caller.actor, None).await {
             // It was faster.
@@ -211,6 +224,9 @@ async fn input_items(app: App, id: Result<Id, ApiError>) -> Result<Response, Fau
 
 fn given(engine: &Engine, id: &ResponseId) -> Result<Vec<Value>, Fault> {
     known(engine, id)?;
+    if id.manner.notice().is_some() {
+        return Ok(Vec::new());
+    }
     let span = usize::try_from(id.last - id.first + 1).unwrap_or(usize::MAX);
     let entries = engine.store().entries(&id.run, id.first - 1, span)?;
     Ok(entries.iter().filter_map(|entry| item::given(&id.run, entry)).collect())

@@ -1,9 +1,10 @@
 //! A response as server-sent events.
 
+use std::io;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;
@@ -41,12 +42,15 @@ pub(super) fn room(app: &App) -> Result<(), ApiError> {
 /// The events of a response after `after`, until it ends. Closing the stream stops nothing.
 pub(super) fn response(app: &App, follow: Follow, after: Option<u64>) -> Response {
     app.metrics.streams(1);
+    let id = follow.stretch.id().to_string();
+    let id = HeaderValue::from_str(&id).unwrap_or_else(|_| HeaderValue::from_static(""));
     let events = Events { app: App::clone(app), follow, after, ended: false };
     let frames = stream::unfold(events, |mut events| async move {
         let frame = events.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(frame), events))
+        Some((frame, events))
     });
     let headers = [
+        (HeaderName::from_static("x-response-id"), id),
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
@@ -54,13 +58,13 @@ pub(super) fn response(app: &App, follow: Follow, after: Option<u64>) -> Respons
 }
 
 impl Events {
-    async fn next(&mut self) -> Option<Bytes> {
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
         if self.ended {
             return None;
         }
         loop {
             let Ok(event) = tokio::time::timeout(KEEP_ALIVE, self.follow.next()).await else {
-                return Some(Bytes::from_static(b": still here\n\n"));
+                return Some(Ok(Bytes::from_static(b": still here\n\n")));
             };
             match event {
                 Ok(Some(event)) => {
@@ -68,14 +72,18 @@ impl Events {
                         continue;
                     }
                     let kind = event["type"].as_str().unwrap_or_default();
-                    return Some(format!("event: {kind}\ndata: {event}\n\n").into());
+                    return Some(Ok(format!("event: {kind}\ndata: {event}\n\n").into()));
                 }
                 Ok(None) if self.follow.over => {
                     self.ended = true;
-                    return Some(Bytes::from_static(b"data: [DONE]\n\n"));
+                    return Some(Ok(Bytes::from_static(b"data: [DONE]\n\n")));
                 }
-                // Cut off: the client knows by the missing end, and comes back with what it has.
-                Ok(None) | Err(_) => return None,
+                // Cut off. The connection is broken off as well, so that no client takes this for the end: it
+                // comes back with what it has.
+                Ok(None) | Err(_) => {
+                    self.ended = true;
+                    return Some(Err(io::Error::other("the response goes on elsewhere")));
+                }
             }
         }
     }

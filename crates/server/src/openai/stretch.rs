@@ -6,17 +6,19 @@
 //! events of a stretch, with their numbers, follow from its entries alone. Text comes whole, as the
 //! entry that has it is committed: what a model is saying before that has no number.
 
-use std::collections::VecDeque;
-
 use serde_json::{Value, json};
 use signoff_core::journal::{Entry, Event, Usage};
 use signoff_core::state::RunEnd;
-use signoff_core::{JournalError, Request, RequestId, RunState, Timestamp};
+use signoff_core::{JournalError, Name, Request, RequestId, RunState, Timestamp};
+use signoff_runtime::HANDED_OVER;
 use signoff_store::RunRecord;
 
-use super::id::ResponseId;
+use super::events::{Ended, Events};
+use super::id::{Manner, Notice, ResponseId};
 use super::item::{self, Before};
 use super::object::{Ending, Parts, used};
+use super::question::Question;
+use crate::shape::spoken;
 
 /// A response as far as its journal was read.
 #[derive(Debug)]
@@ -30,11 +32,7 @@ pub(super) struct Stretch {
     messages: usize,
     /// What was used before it.
     usage: Usage,
-    output: Vec<Value>,
-    /// The events that were not told yet.
-    pub(super) events: VecDeque<Value>,
-    /// The number of the next event.
-    number: u64,
+    pub(super) events: Events,
     ending: Option<Ending>,
     /// The requests that waited when it ended.
     pending: Vec<RequestId>,
@@ -42,26 +40,27 @@ pub(super) struct Stretch {
     pub(super) passed: bool,
 }
 
+/// Who was at work before an entry.
+type Open = Vec<(u32, Name)>;
+
 impl Stretch {
     pub(super) fn new(id: ResponseId, record: RunRecord) -> Self {
         let created_at = record.updated_at;
         let mut stretch = Self {
+            events: Events::new(id.manner, id.run.clone(), created_at),
             record,
             state: None,
             begun: false,
             created_at,
             messages: 0,
             usage: Usage::default(),
-            output: Vec::new(),
-            events: VecDeque::new(),
-            number: 0,
             ending: None,
             pending: Vec::new(),
             passed: false,
             id,
         };
         // It begins with what a part of the run will bring.
-        if stretch.id.first > stretch.record.head {
+        if stretch.id.manner.notice().is_none() && stretch.id.first > stretch.record.head {
             stretch.begin();
         }
         stretch
@@ -95,47 +94,41 @@ impl Stretch {
             self.end(Ending::Waiting, &[]);
             return Ok(());
         }
-        if entry.seq == self.id.first {
-            let before = self.state.as_ref();
-            self.messages = before.map_or(0, |state| state.messages.len());
-            self.usage = before.map_or_else(Usage::default, |state| state.usage);
-            self.created_at = entry.at;
-            if !self.begun {
-                self.begin();
-            }
+        if entry.seq == self.id.first && self.id.manner.notice().is_none() {
+            self.start(entry.at);
         }
         let outputs = self.state.as_ref().map_or(0, |state| state.outputs.len());
+        let open = self.open();
         match &mut self.state {
             Some(state) => state.apply(entry)?,
             None => self.state = Some(RunState::begin(entry)?),
         }
-        let Some(state) = &self.state else { return Ok(()) };
         if entry.seq < self.id.first {
+            if self.id.manner.notice().is_some() && entry.seq == self.id.last {
+                self.start(entry.at);
+                self.show();
+            }
             return Ok(());
         }
-        let run = &self.id.run;
-        let before = Before { messages: self.messages, outputs };
-        let mut told: Vec<Value> = item::told(run, state, entry, before).into_iter().collect();
-        if entry.seq == self.id.last {
-            // What was asked before and still waits.
-            let open = state.pending().map(|(no, it)| item::asked(&run.request(no), &it.body));
-            told.extend(open);
-        }
+        self.events.at = entry.at;
+        let Some(state) = self.state.take() else { return Ok(()) };
+        self.tell(&state, entry, outputs, &open);
         let ending = match &state.end {
             Some(RunEnd::Completed) => Some(Ending::Completed),
             Some(RunEnd::Failed(error)) => Some(Ending::Failed(error.clone())),
             Some(RunEnd::Cancelled { .. }) => Some(Ending::Cancelled),
             None => None,
         };
-        for item in told {
-            if !self.output.iter().any(|known| known["id"] == item["id"]) {
-                self.tell(item);
-            }
-        }
+        self.state = Some(state);
         if let Some(ending) = ending {
             self.end(ending, &[]);
         }
         Ok(())
+    }
+
+    fn open(&self) -> Open {
+        let open = self.state.iter().flat_map(|state| &state.open);
+        open.map(|(id, activation)| (*id, activation.executor.clone())).collect()
     }
 
     /// Whether an entry begins another stretch.
@@ -150,12 +143,107 @@ impl Stretch {
         outside && entry.seq > self.id.last
     }
 
+    /// Tells what an entry brought. `state` is the run right after it.
+    fn tell(&mut self, state: &RunState, entry: &Entry, outputs: usize, open: &Open) {
+        let run = self.id.run.clone();
+        let before = Before { messages: self.messages, outputs };
+        if let Event::Asked { request, .. } = &entry.event {
+            self.ask(state, *request);
+        } else if !self.id.manner.is_page() {
+            if let Some(item) = item::told(&run, state, entry, before)
+                && !self.events.has(&item)
+            {
+                self.events.item(item);
+            }
+        } else if let Event::Said { activation: Some(id), .. } = &entry.event {
+            let said = state.messages.last().and_then(|message| spoken(message));
+            if let (Some(text), Some(open)) = (said, state.open.get(id)) {
+                self.events.words(*id, &open.executor, &text);
+            }
+        } else if let Some(item) = item::terminal(&run, state, entry, before, open) {
+            self.events.item(item);
+        }
+        if let Some(responded) = item::approval(&run, state, entry)
+            && !self.id.manner.is_plain()
+        {
+            self.events.emit("response.function_approval.responded", responded);
+        }
+        self.executors(state, entry, open);
+        if entry.seq == self.id.last {
+            // What was asked before and still waits.
+            let waiting: Vec<u32> = state.pending().map(|(no, _)| no).collect();
+            waiting.into_iter().for_each(|no| self.ask(state, no));
+        }
+    }
+
+    /// Tells who is done and who begins.
+    fn executors(&mut self, state: &RunState, entry: &Entry, before: &Open) {
+        for (id, executor) in before.iter().filter(|(id, _)| !state.open.contains_key(id)) {
+            let how = match &entry.event {
+                Event::Completed(done) if done.activation == *id => {
+                    let output = state.resolve(&done.output).ok();
+                    let output = output.map_or(Value::Null, |value| Value::clone(&value));
+                    match output.get(HANDED_OVER).and_then(Value::as_str) {
+                        Some(to) => {
+                            self.events.handed(executor, to);
+                            Ended::With(json!({ "handoff_to": to }))
+                        }
+                        None => Ended::With(output),
+                    }
+                }
+                Event::Failed { activation, error } if activation == id => Ended::Failed(error),
+                Event::RunFailed { error } => Ended::Failed(error),
+                _ => Ended::Stopped,
+            };
+            self.events.ended(*id, executor, how);
+        }
+        let known = |id: &u32| before.iter().any(|(known, _)| known == id);
+        for (id, activation) in state.open.iter().filter(|(id, _)| !known(id)) {
+            self.events.began(*id, &activation.executor);
+        }
+    }
+
+    /// Tells a request that waits.
+    fn ask(&mut self, state: &RunState, no: u32) {
+        let Some(request) = state.requests.get(&no) else { return };
+        let source = state.open.get(&request.activation).map(|open| open.executor.clone());
+        self.events.question(&Question {
+            id: self.id.run.request(no),
+            body: &request.body,
+            source: source.as_deref().unwrap_or_default(),
+            state: Some(state),
+        });
+    }
+
+    fn start(&mut self, at: Timestamp) {
+        let before = self.state.as_ref();
+        self.messages = before.map_or(0, |state| state.messages.len());
+        self.usage = before.map_or_else(Usage::default, |state| state.usage);
+        self.created_at = at;
+        if !self.begun {
+            self.begin();
+        }
+    }
+
     fn begin(&mut self) {
         self.begun = true;
+        self.events.at = self.created_at;
         for kind in ["response.created", "response.in_progress"] {
             let response = self.object();
-            self.emit(kind, json!({ "response": response }));
+            self.events.emit(kind, json!({ "response": response }));
         }
+        self.events.status("IN_PROGRESS");
+    }
+
+    /// Shows who is at work and what waits.
+    fn show(&mut self) {
+        for (id, executor) in self.open() {
+            self.events.began(id, &executor);
+        }
+        let Some(state) = self.state.take() else { return };
+        let waiting: Vec<u32> = state.pending().map(|(no, _)| no).collect();
+        waiting.into_iter().for_each(|no| self.ask(&state, no));
+        self.state = Some(state);
     }
 
     /// Ends it, because of an entry or because the run rests. `parts` are requests of the run's parts.
@@ -163,18 +251,26 @@ impl Stretch {
         if ending == Ending::Waiting {
             let own = self.state.iter().flat_map(RunState::pending);
             self.pending = own.map(|(no, _)| self.id.run.request(no)).collect();
-            for request in parts {
-                if request.run == self.id.run {
-                    continue;
-                }
+            for request in parts.iter().filter(|request| request.run != self.id.run) {
                 self.pending.push(request.id.clone());
-                self.tell(item::asked(&request.id, &request.body));
+                let path = &request.body.agent_path;
+                self.events.question(&Question {
+                    id: request.id.clone(),
+                    body: &request.body,
+                    source: path.last().unwrap_or(&request.workflow),
+                    state: None,
+                });
             }
         }
+        self.events.status(ending.state());
+        let ending = match (self.id.manner, ending) {
+            (Manner::Shown(Notice::Refused), Ending::Waiting) => Ending::Refused,
+            (_, ending) => ending,
+        };
         let event = ending.event();
         self.ending = Some(ending);
         let response = self.object();
-        self.emit(event, json!({ "response": response }));
+        self.events.emit(event, json!({ "response": response }));
     }
 
     /// The response as it stands.
@@ -189,59 +285,9 @@ impl Stretch {
             ended_at: now.map_or(self.created_at, |state| state.updated_at),
             ending: self.ending.as_ref(),
             pending: &self.pending,
-            output: &self.output,
+            output: &self.events.output,
             usage,
         };
         parts.object()
     }
-
-    fn emit(&mut self, kind: &str, mut fields: Value) {
-        fields["type"] = kind.into();
-        fields["sequence_number"] = self.number.into();
-        self.number += 1;
-        self.events.push_back(fields);
-    }
-
-    /// Adds an item, and the events that tell it piece by piece.
-    fn tell(&mut self, item: Value) {
-        let at = self.output.len();
-        let id = item["id"].clone();
-        let mut empty = item.clone();
-        empty["status"] = "in_progress".into();
-        if item["type"] == "message" {
-            let part = item["content"][0].clone();
-            let mut no_text = part.clone();
-            no_text["text"] = "".into();
-            empty["content"] = json!([]);
-            let place = json!({ "item_id": id, "output_index": at, "content_index": 0 });
-            let with = |more: Value| merged(&place, more);
-            let text = &part["text"];
-            self.emit("response.output_item.added", json!({ "output_index": at, "item": empty }));
-            self.emit("response.content_part.added", with(json!({ "part": no_text })));
-            let delta = json!({ "delta": text, "logprobs": [] });
-            self.emit("response.output_text.delta", with(delta));
-            let done = json!({ "text": text, "logprobs": [] });
-            self.emit("response.output_text.done", with(done));
-            self.emit("response.content_part.done", with(json!({ "part": part })));
-        } else {
-            empty["arguments"] = "".into();
-            let place = json!({ "item_id": id, "output_index": at });
-            let arguments = &item["arguments"];
-            self.emit("response.output_item.added", json!({ "output_index": at, "item": empty }));
-            let delta = merged(&place, json!({ "delta": arguments }));
-            self.emit("response.function_call_arguments.delta", delta);
-            let done = merged(&place, json!({ "arguments": arguments, "name": item["name"] }));
-            self.emit("response.function_call_arguments.done", done);
-        }
-        self.emit("response.output_item.done", json!({ "output_index": at, "item": item }));
-        self.output.push(item);
-    }
-}
-
-fn merged(place: &Value, more: Value) -> Value {
-    let mut all = place.clone();
-    if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
-        all.extend(more);
-    }
-    all
 }

@@ -19,6 +19,6 @@ pub(crate) fn is_told_whole(message: &Message, text: &str) -> bool {
 }
 
 /// Whether a text is an object in JSON.
-fn is_data(text: &str) -> bool {
+pub(crate) fn is_data(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
