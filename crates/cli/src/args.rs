@@ -100,6 +100,9 @@ pub(crate) struct ServeArgs {
     /// What to log on standard error: error, warn, info, debug or trace [default: warn]
     #[arg(long, value_name = "LEVEL", env = env::LOG.name, hide_env = true)]
     pub(crate) log: Option<String>,
+    /// Serve the page in this folder at /devui/: the folder `ui` of the package agent-framework-devui
+    #[arg(long, value_name = "DIR")]
+    pub(crate) devui: Option<PathBuf>,
 }
 
 /// How a run is followed.

@@ -9,8 +9,12 @@ mod access;
 mod bridge;
 #[path = "serve/bridge_questions.rs"]
 mod bridge_questions;
+#[path = "serve/devui.rs"]
+mod devui;
 #[path = "serve/document.rs"]
 mod document;
+#[path = "serve/framework.rs"]
+mod framework;
 #[path = "serve/marks.rs"]
 mod marks;
 #[path = "serve/openai.rs"]

@@ -48,6 +48,7 @@ pub(crate) enum Problem {
     InvalidAnswer,
     AmbiguousAnswer,
     CannotFork,
+    CannotReload,
     Internal,
     NotReady,
     ShuttingDown,
@@ -97,6 +98,7 @@ impl Problem {
             Self::InvalidAnswer => "invalid_answer",
             Self::AmbiguousAnswer => "ambiguous_answer",
             Self::CannotFork => "cannot_fork",
+            Self::CannotReload => "cannot_reload",
             Self::Internal => "internal",
             Self::NotReady => "not_ready",
             Self::ShuttingDown => "shutting_down",
@@ -115,7 +117,8 @@ impl Problem {
             | Self::InvalidBody
             | Self::InvalidQuery
             | Self::InvalidCursor
-            | Self::InvalidPath => StatusCode::BAD_REQUEST,
+            | Self::InvalidPath
+            | Self::CannotReload => StatusCode::BAD_REQUEST,
             Self::MissingToken | Self::InvalidToken => StatusCode::UNAUTHORIZED,
             Self::TooManyRequests | Self::TooManyMessages | Self::TooManyAttached => {
                 StatusCode::TOO_MANY_REQUESTS

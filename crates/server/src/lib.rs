@@ -9,6 +9,7 @@ mod access;
 mod api;
 mod app;
 mod bridge;
+mod devui;
 mod error;
 mod extract;
 mod idempotency;
@@ -22,6 +23,7 @@ mod stream;
 mod ws;
 
 pub use app::CONNECTIONS;
+pub use devui::{Page, PageError};
 pub use openapi::document as openapi;
 pub use process::allow_connections;
 pub use serve::{ServeError, Server, Settings};

@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::{self, Access, Users};
 use crate::app::App;
+use crate::devui::{self, Page};
 use crate::{api, metrics, process};
 
 /// The largest head of a request, in bytes.
@@ -59,6 +60,8 @@ pub struct Settings {
     pub write_timeout: Duration,
     /// How long runs under way are given to come to rest when the server stops.
     pub grace: Duration,
+    /// The page of `DevUI`, if there is one to serve.
+    pub page: Option<Arc<Page>>,
 }
 
 impl Settings {
@@ -78,6 +81,7 @@ impl Settings {
             ping_every: Duration::from_secs(20),
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
+            page: None,
         }
     }
 }
@@ -191,8 +195,9 @@ async fn schedule(engine: Engine) {
 
 /// The routes, with everything every request passes.
 fn service(app: App) -> axum::Router {
-    api::api()
-        .router
+    let router = api::api().router;
+    let router = if app.settings.page.is_some() { devui::with_page(router) } else { router };
+    router
         .fallback(api::no_route)
         .method_not_allowed_fallback(api::no_method)
         .layer(middleware::from_fn_with_state(App::clone(&app), access::admit))

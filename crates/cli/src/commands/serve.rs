@@ -1,10 +1,12 @@
 //! `signoff serve`, and `signoff` alone: the server.
 
 use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
 
 use signoff_core::RunStatus;
 use signoff_core::request::RequestStatus;
-use signoff_server::{ServeError, Server, Settings};
+use signoff_server::{Page, PageError, ServeError, Server, Settings};
 use signoff_store::{RequestFilter, RunFilter, Store};
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
@@ -27,6 +29,7 @@ impl ServeArgs {
             origin,
             max_rate: self.max_rate.or(other.max_rate),
             log: self.log.or(other.log),
+            devui: self.devui.or(other.devui),
         }
     }
 }
@@ -37,11 +40,13 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     let library = app.library(&[])?;
     let store = app.store_read_by(Some(signoff_server::CONNECTIONS))?;
     let engine = app.engine(store.clone(), &library, library.all())?;
-    let mut settings = Settings { origins: args.origin, ..Settings::new(address) };
+    let page = args.devui.as_deref().map(page).transpose()?;
+    let devui = page.is_some();
+    let mut settings = Settings { origins: args.origin, page, ..Settings::new(address) };
     settings.max_rate = args.max_rate.unwrap_or(settings.max_rate);
     let server = Server::bind(engine, settings).await.map_err(|error| refused(&error))?;
     let signals = signals()?;
-    greet(app, &*store, server.address())?;
+    greet(app, &*store, server.address(), devui)?;
     let again = signals.clone();
     tokio::select! {
         () = server.run(come(signals, 1)) => Ok(Exit::Done),
@@ -59,6 +64,19 @@ fn address(text: &str) -> Result<SocketAddr> {
             .hint(format!("for example {ADDRESS}, or 127.0.0.1:0 for any port that is free"))
             .into()
     })
+}
+
+fn page(folder: &Path) -> Result<Arc<Page>> {
+    let page = Page::read(folder).map_err(|error| {
+        let failure = Failure::usage(format!("--devui: {}", printable_line(&error.to_string())));
+        match error {
+            PageError::NoIndex(_) => {
+                failure.hint("give the folder `ui` of the package agent-framework-devui")
+            }
+            PageError::Read { .. } | PageError::TooLarge(_) => failure,
+        }
+    })?;
+    Ok(Arc::new(page))
 }
 
 fn refused(error: &ServeError) -> Failure {
@@ -88,11 +106,14 @@ fn log(filter: &str) -> Result<()> {
         .map_err(|error| anyhow::anyhow!("{error}"))
 }
 
-fn greet(app: &App, store: &dyn Store, address: SocketAddr) -> Result<()> {
+fn greet(app: &App, store: &dyn Store, address: SocketAddr, devui: bool) -> Result<()> {
     let style = Style::stdout();
     let url = format!("http://{address}");
     out::line(&format!("signoff listens on {}", style.bold(&url)))?;
     out::line(&here(app, store)?)?;
+    if devui {
+        out::line(&format!("DevUI is at {}", style.bold(&format!("{url}/devui/"))))?;
+    }
     out::line("\nThings to try:")?;
     let body = r#"{"workflow":"event_planner","input":"Plan a party for 30 people"}"#;
     for (command, what) in [

@@ -31,7 +31,7 @@ pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::{bridge, openai, ws};
+use crate::{bridge, devui, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ pub(crate) fn api() -> Api {
     let api = audit::routes(api);
     let api = ws::routes(api);
     let api = bridge::routes(api);
-    openai::routes(api)
+    devui::routes(openai::routes(api))
 }
 
 /// The answer where there is no route.
