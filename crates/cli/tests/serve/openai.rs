@@ -98,6 +98,21 @@ fn conversations_have_their_items() {
     check(&place().serve(), &["items"]);
 }
 
+#[tokio::test]
+async fn what_is_put_into_a_conversation_is_known_to_its_next_run() {
+    let server = place().serve();
+    let runs: Vec<String> = serde_json::from_str(check(&server, &["added"]).trim()).unwrap();
+    let mut known = Vec::new();
+    for run in &runs {
+        let journal = server.journal(run).await;
+        let said = journal.iter().filter(|it| it["type"] == "said" && it["activation"].is_null());
+        known.push(said.map(|it| it["message"].to_string()).collect::<String>());
+    }
+    assert!(known[0].contains("vegan") && known[0].contains("gardens"), "{known:?}");
+    assert!(known[1].contains("old hall") && !known[1].contains("vegan"), "{known:?}");
+    check(&server, &["deleted"]);
+}
+
 #[test]
 fn several_questions_are_told_apart() {
     check(&place().serve(), &["several"]);

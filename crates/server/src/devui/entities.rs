@@ -1,6 +1,5 @@
 //! The workflows as the entities of a page of `DevUI`.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -53,7 +52,7 @@ pub(super) fn routes(api: Api) -> Api {
     api.add(&LIST, list).add(&INFO, info).add(&RELOAD, reload)
 }
 
-async fn list(State(app): State<App>) -> Response {
+async fn list(app: App) -> Response {
     let entities: Vec<Value> = app.engine.workflows().map(|it| entity(it)).collect();
     extract::json(StatusCode::OK, &json!({ "entities": entities }))
 }
@@ -67,7 +66,7 @@ struct InfoQuery {
 }
 
 async fn info(
-    State(app): State<App>,
+    app: App,
     Id(id): Id,
     query: Result<Query<InfoQuery>, ApiError>,
 ) -> Result<Response, ApiError> {
@@ -78,7 +77,7 @@ async fn info(
     Ok(extract::json(StatusCode::OK, &entity))
 }
 
-async fn reload(State(app): State<App>, Id(id): Id) -> Result<Response, ApiError> {
+async fn reload(app: App, Id(id): Id) -> Result<Response, ApiError> {
     known(&app.engine, &id)?;
     let message = "workflows are read when the server starts; a changed file counts from then on";
     Err(ApiError::new(Problem::CannotReload, message)

@@ -1,6 +1,5 @@
 //! What the page asks before anything else: whom it talks to.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -54,7 +53,7 @@ struct Capabilities {
     deployment: bool,
 }
 
-async fn meta(State(_): State<App>) -> Response {
+async fn meta(app: App) -> Response {
     let meta = Meta {
         ui_mode: "developer",
         version: env!("CARGO_PKG_VERSION"),
@@ -66,7 +65,7 @@ async fn meta(State(_): State<App>) -> Response {
             openai_proxy: false,
             deployment: false,
         },
-        auth_required: false,
+        auth_required: app.access.users.any(),
     };
     json(StatusCode::OK, &meta)
 }

@@ -16,6 +16,7 @@ use super::follow::as_it_stands;
 use super::id::ResponseId;
 use super::input::Create;
 use super::object::Ending;
+use super::{conversations, said};
 use crate::access::Caller;
 use crate::app::App;
 use crate::error::{ApiError, Problem};
@@ -88,6 +89,9 @@ fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
             }
         }
     } else if let Some(conversation) = create.conversation {
+        if engine.conversation(&conversation)?.is_some_and(|record| record.deleted) {
+            return Err(conversations::unknown(&conversation));
+        }
         let latest = engine.latest_run(&conversation)?;
         if let (true, Some(record)) = (again.repeated, &latest)
             && let Some(done) = again::done(engine, record, &value, &input)?
@@ -112,10 +116,10 @@ fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
         let request = request(engine, id)?;
         (request.conversation.clone(), vec![request])
     } else {
-        return start(create.workflow, input, None, again);
+        return start(engine, create.workflow, input, None, again);
     };
     if pending.is_empty() {
-        return start(create.workflow, input, Some(conversation), again);
+        return start(engine, create.workflow, input, Some(conversation), again);
     }
     if let (Some(first), true) = (pending.first(), is_start) {
         return Err(EngineError::ConversationBusy { run: first.root.clone() }.into());
@@ -195,6 +199,7 @@ fn ambiguous(pending: &[Request]) -> Fault {
 }
 
 fn start(
+    engine: &Engine,
     workflow: Option<String>,
     input: Value,
     conversation: Option<ConversationId>,
@@ -205,5 +210,9 @@ fn start(
     };
     let (run, made) = again.ids.map(|ids| (ids.run, ids.conversation)).unzip();
     let start = StartRun::new(workflow, input);
-    Ok(Plan::Start(StartRun { conversation: conversation.or(made), run, ..start }))
+    let added = match &conversation {
+        Some(id) => said::since(engine, id, engine.latest_run(id)?.map(|run| run.id))?,
+        None => Vec::new(),
+    };
+    Ok(Plan::Start(StartRun { conversation: conversation.or(made), added, run, ..start }))
 }

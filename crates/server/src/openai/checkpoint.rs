@@ -33,9 +33,13 @@ fn id(run: &RunId, seq: Seq) -> String {
     format!("{seq}_{}", run.unique())
 }
 
-/// The run and the place that an id, or the id of an item, means.
+/// The run and the place that the id of an item means, if it is one of a checkpoint.
+pub(super) fn read_item(text: &str) -> Option<(RunId, Seq)> {
+    text.strip_prefix(ITEM).and_then(read)
+}
+
+/// The run and the place that an id means.
 pub(super) fn read(text: &str) -> Option<(RunId, Seq)> {
-    let text = text.strip_prefix(ITEM).unwrap_or(text);
     let (seq, unique) = text.split_once('_')?;
     let (run, seq) = (RunId::from_unique(unique), seq.parse().ok()?);
     (id(&run, seq) == text).then_some((run, seq))

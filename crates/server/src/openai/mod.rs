@@ -18,10 +18,12 @@ mod form;
 mod id;
 mod input;
 mod item;
+mod items;
 mod object;
 mod question;
 mod responses;
 mod restore;
+mod said;
 mod send;
 mod sse;
 mod stretch;
@@ -30,5 +32,5 @@ use crate::api::Api;
 
 /// Adds the routes of this dialect.
 pub(crate) fn routes(api: Api) -> Api {
-    send::routes(conversations::routes(responses::routes(api)))
+    send::routes(items::routes(conversations::routes(responses::routes(api))))
 }

@@ -2,15 +2,17 @@
 //! nothing when something is refused. So what waits is shown to it again wherever it sends something that
 //! cannot be taken; and it may name a checkpoint to be shown, or to go on from.
 
+use serde_json::Map;
 use signoff_core::request::RequestStatus;
-use signoff_core::{Decision, Event, Request, RequestId, RunId, Seq};
+use signoff_core::{Decision, Event, Request, RequestId, RunId, Seq, Tenant};
 use signoff_runtime::{Engine, ForkRun};
-use signoff_store::RunRecord;
+use signoff_store::{ChangeConversation, RunRecord};
 
 use super::again::Again;
 use super::answer::decision;
 use super::begin::begin;
 use super::checkpoint;
+use super::conversations::{ENTITY, KIND, SESSION};
 use super::decide::answer;
 use super::fault::{Fault, InParam as _};
 use super::id::{Manner, Notice, ResponseId};
@@ -31,8 +33,12 @@ pub(super) async fn page(
 ) -> Result<ResponseId, Fault> {
     let named: Option<RequestId> = create.answers.first().map(|(id, _)| id.clone());
     let (conversation, stream) = (create.conversation.clone(), create.stream);
+    let tenant = caller.tenant.clone();
     let refused = match begin(app, caller, create, again).await {
-        Ok(id) => return Ok(id.told(Manner::DevUi)),
+        Ok(id) => {
+            remember(app, &id.run, tenant).await?;
+            return Ok(id.told(Manner::DevUi));
+        }
         Err(refused) => refused,
     };
     let notice = match refused.code() {
@@ -48,7 +54,7 @@ pub(super) async fn page(
             let store = engine.store();
             let run = match (&named, &conversation) {
                 (Some(id), _) => store.request(id)?.map(|request| request.root),
-                (None, Some(conversation)) => store.latest_run(conversation)?.map(|run| run.id),
+                (None, Some(conversation)) => engine.latest_run(conversation)?.map(|run| run.id),
                 (None, None) => None,
             };
             Ok(run.map(|run| store.run(&run)).transpose()?.flatten())
@@ -58,6 +64,25 @@ pub(super) async fn page(
         Some(run) => Ok(ResponseId::shown(run.id, run.head, notice)),
         None => Err(refused),
     }
+}
+
+/// Makes the conversation of a run a session that pages list, if it is none of anybody's yet.
+async fn remember(app: &App, run: &RunId, tenant: Tenant) -> Result<(), Fault> {
+    let wanted = run.clone();
+    let found = app
+        .read(move |engine| {
+            let Some(run) = engine.store().run(&wanted)? else { return Ok(None) };
+            Ok(engine.conversation(&run.conversation)?.is_none().then_some(run))
+        })
+        .await?;
+    let Some(run) = found else { return Ok(()) };
+    let mut metadata = Map::new();
+    metadata.insert(ENTITY.into(), (*run.workflow).into());
+    metadata.insert(KIND.into(), SESSION.into());
+    let change = ChangeConversation::new(tenant, run.conversation, app.engine.clock().now());
+    let change = ChangeConversation { metadata: Some(metadata), ..change };
+    app.engine.store().change_conversation(change).await?;
+    Ok(())
 }
 
 /// What is to be done about a checkpoint.

@@ -1,7 +1,7 @@
 //! Answers by workflow, for clients that go on with a workflow by its id: a map of answers by request, or
 //! the answer to one. Either all of them can be taken, or none is.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -102,7 +102,7 @@ struct SendOneBody {
 }
 
 async fn send(
-    State(app): State<App>,
+    app: App,
     caller: Caller,
     id: Result<Id, ApiError>,
     headers: HeaderMap,
@@ -142,7 +142,7 @@ async fn send(
 }
 
 async fn send_one(
-    State(app): State<App>,
+    app: App,
     caller: Caller,
     path: Result<Path<(String, String)>, axum::extract::rejection::PathRejection>,
     headers: HeaderMap,
@@ -190,7 +190,7 @@ async fn answer(
         sse::room(app)?;
     }
     let create = app.read(move |engine| Ok(checked(engine, create))).await??;
-    let again = Again::read(headers, &caller.tenant)?;
+    let again = Again::read(headers, caller.tenant.as_str())?;
     let id = begin(app, caller, create, Again { ids: None, ..again }).await?;
     told(app, id.told(Manner::Framework), stream).await
 }

@@ -158,7 +158,8 @@ def cancelling():
 def items():
     """A conversation has what was said, asked and answered."""
     conversation = client.conversations.create(metadata={"a": "b"})
-    assert client.conversations.retrieve(conversation.id).created_at == conversation.created_at
+    assert client.conversations.retrieve(conversation.id).to_dict() == conversation.to_dict()
+    assert conversation.metadata == {"a": "b"}
     assert client.conversations.items.list(conversation.id).data == []
     for said in [PARTY, *ANSWERS]:
         client.responses.create(model=MODEL, conversation=conversation.id, input=said)
@@ -175,6 +176,49 @@ def items():
         fits(ConversationItem, item)
         one = client.conversations.items.retrieve(item.id, conversation_id=conversation.id)
         assert one.to_dict() == item.to_dict()
+
+
+def added():
+    """What is put into a conversation is there, and its next run knows it."""
+    says = lambda text: {"type": "message", "role": "user", "content": text}
+    conversation = client.conversations.create(items=[says("We are all vegan.")])
+    more = client.conversations.items.create(conversation.id, items=[says("We like gardens.")])
+    [item] = more.data
+    fits(ConversationItem, item)
+    assert item.content[0].text == "We like gardens."
+    one = client.conversations.items.retrieve(item.id, conversation_id=conversation.id)
+    assert one.to_dict() == item.to_dict()
+    texts = lambda: [
+        item.content[0].text
+        for item in client.conversations.items.list(conversation.id, order="asc")
+        if item.type == "message"
+    ]
+    assert texts() == ["We are all vegan.", "We like gardens."]
+    response = client.responses.create(model="slow", conversation=conversation.id, input="x")
+    assert texts() == ["We are all vegan.", "We like gardens.", "x", "done"]
+    client.conversations.items.create(conversation.id, items=[says("Not the old hall.")])
+    again = client.responses.create(model="slow", conversation=conversation.id, input="y")
+    assert texts()[-3:] == ["Not the old hall.", "y", "done"], "each is taken up once"
+    print(json.dumps([response.metadata["signoff.run"], again.metadata["signoff.run"]]))
+    changed = client.conversations.update(conversation.id, metadata={"c": "d"})
+    assert (changed.id, changed.metadata) == (conversation.id, {"c": "d"})
+    gone = client.conversations.delete(conversation.id)
+    assert (gone.id, gone.deleted, gone.object) == (conversation.id, True, "conversation.deleted")
+    refused(404, "unknown_conversation", None, lambda: client.conversations.retrieve(conversation.id))
+    create = lambda: client.responses.create(model="slow", conversation=conversation.id, input="z")
+    refused(404, "unknown_conversation", None, create)
+
+
+def deleted():
+    """What runs in a conversation that is deleted is stopped."""
+    conversation = client.conversations.create().id
+    response = client.responses.create(model=MODEL, conversation=conversation, input=PARTY)
+    client.conversations.delete(conversation)
+    while client.responses.retrieve(response.id).status != "cancelled":
+        time.sleep(0.02)
+    call = asked(response)[0].call_id
+    late = [{"type": "function_call_output", "call_id": call, "output": "1"}]
+    refused(410, "cancelled", "input", lambda: client.responses.create(model=MODEL, input=late))
 
 
 def start():
@@ -242,7 +286,17 @@ def faults():
         refused(404, "unknown_response", None, lambda: client.responses.input_items.list(id))
         refused(404, "unknown_response", None, lambda: create(model=MODEL, input="x", previous_response_id=id))
     refused(404, "unknown_conversation", None, lambda: client.conversations.retrieve("nope"))
-    refused(400, "invalid_body", "items", lambda: client.conversations.create(items=[{"role": "user", "content": "x"}]))
+    make = client.conversations.create
+    refused(400, "invalid_body", "items", lambda: make(items=[{"role": "user", "content": " "}]))
+    refused(400, "invalid_body", "items", lambda: make(items=[{"role": "nobody", "content": "x"}]))
+    refused(400, "invalid_body", "items", lambda: make(items=[{"type": "item_reference", "id": "x"}]))
+    refused(400, "invalid_body", "items", lambda: make(items=[{"role": "user", "content": "x"}] * 21))
+    refused(400, "invalid_body", "metadata", lambda: make(metadata={"a": 7}))
+    refused(400, "invalid_body", "metadata", lambda: make(metadata={"a": "b" * 513}))
+    refused(400, "invalid_body", "metadata", lambda: make(metadata={str(n): "" for n in range(17)}))
+    refused(404, "unknown_conversation", None, lambda: client.conversations.update("nope", metadata={}))
+    refused(404, "unknown_conversation", None, lambda: client.conversations.delete("nope"))
+    refused(404, "unknown_conversation", None, lambda: client.conversations.items.create("nope", items=[{"role": "user", "content": "x"}]))
 
     waiting = create(model=MODEL, input=PARTY)
     where = {"model": MODEL, "conversation": waiting.conversation.id}
