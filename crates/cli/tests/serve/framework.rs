@@ -144,6 +144,29 @@ async fn executors_and_questions_are_told_with_what_a_form_needs() {
     }
 }
 
+#[tokio::test]
+async fn a_server_that_stops_breaks_streams_off() {
+    let server = Place::new().serve();
+    let start = json!({ "model": "slow", "input": "x", "stream": true });
+    let mut stream = server.request(Method::POST, "/v1/responses").json(&start).send().await.unwrap();
+    let id = stream.headers()["x-response-id"].to_str().unwrap().to_owned();
+    let first = stream.chunk().await.unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&first).contains(&id));
+    let ended = server.stop();
+    assert_eq!(ended.code, Some(0));
+    // A clean end would be taken for the end of the response.
+    let mut rest = Vec::new();
+    let broken = loop {
+        match stream.chunk().await {
+            Ok(Some(chunk)) => rest.extend(chunk),
+            Ok(None) => break false,
+            Err(_) => break true,
+        }
+    };
+    assert!(broken, "{}", String::from_utf8_lossy(&rest));
+    assert!(!String::from_utf8_lossy(&rest).contains("[DONE]"));
+}
+
 fn two(place: &Place) {
     let two = "workflow: two\npattern: graph\nstart: both\nexecutors:\n  both: { transform: input }\n  \
                left: { ask: { prompt: 'Left?', kind: approval } }\n  right: { ask: { prompt: 'Right?', kind: approval } }\n  \

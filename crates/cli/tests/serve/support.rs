@@ -58,7 +58,11 @@ impl Place {
     }
 
     pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
-        let args = [&["serve", "--addr", "127.0.0.1:0"], more].concat();
+        self.serve_at("127.0.0.1:0", more)
+    }
+
+    pub(crate) fn serve_at(&self, address: &str, more: &[&str]) -> Server {
+        let args = [&["serve", "--addr", address], more].concat();
         let mut process = Process::start(&mut self.command(&args));
         let Some(line) = process.line() else { panic!("it ended: {:?}", process.wait()) };
         let url = line.strip_prefix("signoff listens on ").unwrap().to_owned();

@@ -72,14 +72,13 @@ fn group(edge: &Edge) -> Value {
         Edge::Direct { from, to, when, .. } => {
             let condition = when.as_ref().map(|when| when.source());
             let kind = if to.len() > 1 { "FanOutEdgeGroup" } else { "SingleEdgeGroup" };
-            let edges = to.iter().map(|to| way(from, to, condition)).collect();
+            let edges = to.iter().map(|to| way(from, to, condition));
             of_type(kind, edges)
         }
         Edge::Switch { from, cases, .. } => {
             let edges = cases
                 .iter()
-                .map(|(when, to)| way(from, to, when.as_ref().map(|when| when.source())))
-                .collect();
+                .map(|(when, to)| way(from, to, when.as_ref().map(|when| when.source())));
             let mut group = of_type("SwitchCaseEdgeGroup", edges);
             let cases = cases.iter().map(|(when, to)| match when {
                 Some(when) => {
@@ -91,7 +90,7 @@ fn group(edge: &Edge) -> Value {
             group
         }
         Edge::FanIn { from, to } => {
-            of_type("FanInEdgeGroup", from.iter().map(|from| way(from, to, None)).collect())
+            of_type("FanInEdgeGroup", from.iter().map(|from| way(from, to, None)))
         }
     }
 }
@@ -132,18 +131,18 @@ fn chosen(from: &str, to: &[String], by: &str) -> Value {
     if let [only] = to {
         return single(from, only);
     }
-    let edges = to.iter().map(|to| way(from, to, None)).collect();
+    let edges = to.iter().map(|to| way(from, to, None));
     let mut group = of_type("FanOutEdgeGroup", edges);
     group["selection_func_name"] = by.into();
     group
 }
 
 fn single(from: &str, to: &str) -> Value {
-    of_type("SingleEdgeGroup", vec![way(from, to, None)])
+    of_type("SingleEdgeGroup", std::iter::once(way(from, to, None)))
 }
 
-fn of_type(kind: &str, edges: Vec<Value>) -> Value {
-    json!({ "id": "", "type": kind, "edges": edges })
+fn of_type(kind: &str, edges: impl Iterator<Item = Value>) -> Value {
+    json!({ "id": "", "type": kind, "edges": edges.collect::<Vec<_>>() })
 }
 
 fn way(from: &str, to: &str, condition: Option<&str>) -> Value {

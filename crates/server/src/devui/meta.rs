@@ -41,6 +41,7 @@ struct Meta {
 }
 
 /// What of the page's own features there is here.
+#[allow(clippy::struct_excessive_bools)] // the page asks for them so
 #[derive(Debug, Serialize, JsonSchema)]
 struct Capabilities {
     /// Spans of `OpenTelemetry`.

@@ -109,7 +109,7 @@ impl Events {
         let place = self.place();
         self.executors.insert(activation, place);
         let item = self.action(activation, executor, "in_progress");
-        self.executor_item("response.output_item.added", place, item);
+        self.executor_item("response.output_item.added", place, &item);
     }
 
     /// An executor is done with what it had to do.
@@ -144,7 +144,7 @@ impl Events {
             }
             Ended::Stopped => self.action(activation, executor, "cancelled"),
         };
-        self.executor_item("response.output_item.done", place, item);
+        self.executor_item("response.output_item.done", place, &item);
     }
 
     fn place(&mut self) -> usize {
@@ -169,7 +169,7 @@ impl Events {
     }
 
     #[allow(clippy::cast_precision_loss)] // milliseconds of our time fit
-    fn executor_item(&mut self, kind: &str, place: usize, item: Value) {
+    fn executor_item(&mut self, kind: &str, place: usize, item: &Value) {
         let at = self.at.0 as f64 / 1000.0;
         self.emit(kind, json!({ "output_index": place, "item": item, "created_at": at }));
     }

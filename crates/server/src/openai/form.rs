@@ -41,7 +41,7 @@ pub(super) fn schema(body: &RequestBody) -> Value {
         fields["value"] =
             described(&body.response_schema, "Instead of what is proposed, with `edit`");
     }
-    object(fields, &["decision"], &accepted(body))
+    object(&fields, &["decision"], &accepted(body))
 }
 
 fn approval(body: &RequestBody) -> Value {
@@ -55,7 +55,7 @@ fn approval(body: &RequestBody) -> Value {
         needed
             .push_str(" To say yes with changes, write the whole changed proposal into `edited`.");
     }
-    object(fields, &["approved"], &needed)
+    object(&fields, &["approved"], &needed)
 }
 
 /// An object is asked for as it is; anything else as the field `response`.
@@ -67,7 +67,7 @@ fn response(body: &RequestBody) -> Value {
     let field = if body.options.is_empty() { plain(wanted) } else { choice(body) };
     let more = body.allowed.len() > 1;
     let needed = if more { accepted(body) } else { String::new() };
-    object(json!({ "response": field }), &["response"], &needed)
+    object(&json!({ "response": field }), &["response"], &needed)
 }
 
 /// One of the options, as text: by value where that is text, else by label.
@@ -93,7 +93,7 @@ fn described(wanted: &Value, text: &str) -> Value {
     field
 }
 
-fn object(properties: Value, required: &[&str], needed: &str) -> Value {
+fn object(properties: &Value, required: &[&str], needed: &str) -> Value {
     let mut schema = json!({ "type": "object", "properties": properties, "required": required });
     if !needed.is_empty() {
         schema["description"] = needed.into();

@@ -104,3 +104,29 @@ fn heard(message: &Message) -> Option<Value> {
     }
     Some(said)
 }
+
+#[cfg(test)]
+mod tests {
+    use signoff_core::{RunId, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn a_tool_call_is_asked_for_as_one() {
+        let proposal = json!({ "tool": "delete", "arguments": { "path": "a.txt" } });
+        let mut body = RequestBody::approval("May it?", proposal);
+        let id = RunId::from_unique("x").request(1);
+        let told = |body: &RequestBody| {
+            let question = Question { id: id.clone(), body, source: "engineer", state: None };
+            question.told(Timestamp(0), Manner::Framework)
+        };
+        assert_eq!(told(&body).len(), 2, "an approval is no tool call");
+        body.kind = RequestKind::ToolCall;
+        let told = told(&body);
+        let (kind, event) = told.last().unwrap();
+        assert_eq!(*kind, "response.function_approval.requested");
+        assert_eq!(event["request_id"], "req_x_1");
+        assert_eq!(event["function_call"]["name"], "delete");
+        assert_eq!(event["function_call"]["arguments"], json!({ "path": "a.txt" }));
+    }
+}

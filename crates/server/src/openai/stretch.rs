@@ -172,7 +172,9 @@ impl Stretch {
         if entry.seq == self.id.last {
             // What was asked before and still waits.
             let waiting: Vec<u32> = state.pending().map(|(no, _)| no).collect();
-            waiting.into_iter().for_each(|no| self.ask(state, no));
+            for no in waiting {
+                self.ask(state, no);
+            }
         }
     }
 
@@ -237,12 +239,17 @@ impl Stretch {
 
     /// Shows who is at work and what waits.
     fn show(&mut self) {
-        for (id, executor) in self.open() {
-            self.events.began(id, &executor);
+        // Whoever answered wrongly has seen who is at work.
+        if self.id.manner != Manner::Shown(Notice::Refused) {
+            for (id, executor) in self.open() {
+                self.events.began(id, &executor);
+            }
         }
         let Some(state) = self.state.take() else { return };
         let waiting: Vec<u32> = state.pending().map(|(no, _)| no).collect();
-        waiting.into_iter().for_each(|no| self.ask(&state, no));
+        for no in waiting {
+            self.ask(&state, no);
+        }
         self.state = Some(state);
     }
 
