@@ -147,7 +147,8 @@ async fn with_users_it_asks_for_a_token_and_works_in_that_name() {
     let server = serve(&place);
     assert_eq!(server.get("/meta").await.0, 401);
     let _ = drive_as(&server, "token", Some(token.trim())).wait().exits(0);
-    let audit = server.request(Method::GET, "/v1/audit").bearer_auth(token.trim()).send().await.unwrap();
+    let audit =
+        server.request(Method::GET, "/v1/audit").bearer_auth(token.trim()).send().await.unwrap();
     let audit: Value = serde_json::from_str(&audit.text().await.unwrap()).unwrap();
     assert_eq!(audit["data"][0]["by"], "ann", "{audit}");
 }
@@ -201,7 +202,7 @@ async fn page_tells(server: &Server, conversation: &str, input: Value, more: Val
     server.tells("/v1/responses", &body).await
 }
 
-fn answers(id: &str, answer: Value) -> Value {
+fn answers(id: &str, answer: &Value) -> Value {
     let part = json!({ "type": "workflow_hil_response", "responses": { id: answer } });
     json!([{ "type": "message", "content": [part] }]).to_string().into()
 }
@@ -241,7 +242,7 @@ async fn a_page_can_go_back_to_where_it_was_asked() {
     let said = first.iter().find(|it| it["type"] == "response.output_text.delta").unwrap();
     assert!(id_of(&said["item_id"]).starts_with("exec_venue_"), "words stand with their executor");
 
-    let answer = answers(venue, json!({ "response": "The Glasshouse" }));
+    let answer = answers(venue, &json!({ "response": "The Glasshouse" }));
     let second = page_tells(&server, &session, answer, json!({})).await;
     assert_eq!(executors(&second), ["venue completed", "budget in_progress"]);
     let [(budget, field)] = &requested(&second)[..] else { panic!("{second:?}") };
@@ -277,10 +278,10 @@ async fn a_page_can_go_back_to_where_it_was_asked() {
     let forked = page_tells(&server, &session, "{}".into(), at(checkpoints[1])).await;
     let [(again, _)] = &requested(&forked)[..] else { panic!("{forked:?}") };
     assert_ne!(again, venue, "another run asks the same");
-    let hall = answers(again, json!({ "response": "Union Hall" }));
+    let hall = answers(again, &json!({ "response": "Union Hall" }));
     let other = page_tells(&server, &session, hall, json!({})).await;
     assert_eq!(requested(&other).len(), 1);
-    let direct = answers(venue, json!({ "response": "Union Hall" }));
+    let direct = answers(venue, &json!({ "response": "Union Hall" }));
     let direct = page_tells(&server, &session, direct, at(checkpoints[1])).await;
     assert_eq!(executors(&direct)[0], "venue completed", "an answer can come along");
     let start = page_tells(&server, &session, "{}".into(), at(checkpoints[2])).await;
@@ -319,7 +320,7 @@ async fn a_wrong_answer_is_told_with_the_question() {
     let input = json!({ "input": PARTY }).to_string();
     let first = page_tells(&server, "mine", input.into(), json!({})).await;
     let venue = requested(&first).remove(0).0;
-    let wrong = answers(&venue, json!({ "response": "the moon" }));
+    let wrong = answers(&venue, &json!({ "response": "the moon" }));
     let again = page_tells(&server, "mine", wrong.clone(), json!({})).await;
     assert_eq!(requested(&again)[0].0, venue);
     let notice = again.iter().find_map(|it| it["request_data"]["notice"].as_str()).unwrap();
@@ -335,6 +336,42 @@ async fn a_wrong_answer_is_told_with_the_question() {
     assert_eq!((status, &error["error"]["code"]), (422, &json!("invalid_answer")));
     let listed = server.read("/v1/conversations?entity_id=event_planner").await;
     assert_eq!(listed["data"][0]["id"], "mine", "what a page names becomes a session");
+}
+
+#[tokio::test]
+async fn inputs_come_as_forms_write_them() {
+    let place = place();
+    let order = "workflow: order\npattern: graph\nstart: count\ninput: { type: object, properties: { size: { type: integer } }, required: [size] }\n\
+                 samples: [{ size: 3 }]\nexecutors:\n  count: { transform: 'input.size + 1' }\n";
+    std::fs::write(place.path("flows/order.yaml"), order).unwrap();
+    let server = serve(&place);
+    let info = server.read("/v1/entities/order/info?type=workflow").await;
+    assert_eq!(info["input_schema"]["properties"]["size"]["default"], 3);
+    let body = |input: &str| json!({ "metadata": { "entity_id": "order" }, "input": input, "stream": true });
+    let events = server.tells("/v1/responses", &body(r#"{"size":6}"#)).await;
+    let given = events.iter().find(|it| it["item"]["type"] == "message").unwrap();
+    assert_eq!(given["type"], "response.output_item.added", "it is whole where it is added");
+    assert_eq!(given["item"]["content"][0]["text"], "7");
+    assert_eq!(given["item"]["metadata"]["workflow_output_kind"], "terminal");
+    let (status, error) = server.post("/v1/responses", &body(r#"{"size":"six"}"#)).await;
+    assert_eq!((status, &error["error"]["code"]), (422, &json!("invalid_input")));
+}
+
+#[tokio::test]
+async fn whoever_comes_while_a_run_is_under_way_sees_it_to_its_end() {
+    let server = serve(&place());
+    let body = json!({
+        "metadata": { "entity_id": "relay" }, "conversation": "r", "input": r#"{"input":"go"}"#, "stream": true,
+    });
+    let mut first = server.request(Method::POST, "/v1/responses").json(&body).send().await.unwrap();
+    first.chunk().await.unwrap();
+    drop(first);
+    let events = server.tells("/v1/responses", &body).await;
+    assert!(executors(&events).contains(&"b completed".to_owned()), "{:?}", executors(&events));
+    let given = events.iter().find(|it| it["item"]["type"] == "message").unwrap();
+    assert_eq!(given["item"]["content"][0]["text"], "last word");
+    let runs = server.read("/v1/runs?conversation=r").await;
+    assert_eq!(runs["data"].as_array().unwrap().len(), 1, "what was sent was not taken");
 }
 
 #[tokio::test]

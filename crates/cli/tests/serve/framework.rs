@@ -148,7 +148,8 @@ async fn executors_and_questions_are_told_with_what_a_form_needs() {
 async fn a_server_that_stops_breaks_streams_off() {
     let server = Place::new().serve();
     let start = json!({ "model": "slow", "input": "x", "stream": true });
-    let mut stream = server.request(Method::POST, "/v1/responses").json(&start).send().await.unwrap();
+    let mut stream =
+        server.request(Method::POST, "/v1/responses").json(&start).send().await.unwrap();
     let id = stream.headers()["x-response-id"].to_str().unwrap().to_owned();
     let first = stream.chunk().await.unwrap().unwrap();
     assert!(String::from_utf8_lossy(&first).contains(&id));
