@@ -246,6 +246,59 @@ async fn answers_are_taken_all_or_none() {
 }
 
 #[tokio::test]
+async fn what_is_anothers_is_not_there() {
+    let place = Place::new();
+    let add = |name: &str| {
+        let mut command = place.command(&["user", "add", name, "--tenant", name]);
+        String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
+    };
+    let (zoe, bob) = (add("zoe"), add("bob"));
+    let server = place.serve();
+    let ask = |token: &str, method: Method, path: &str, body: &Value| {
+        let request = server.request(method, path).bearer_auth(token).json(body);
+        async {
+            let response = request.send().await.unwrap();
+            let status = response.status().as_u16();
+            (status, serde_json::from_str::<Value>(&response.text().await.unwrap()).unwrap())
+        }
+    };
+    let start = json!({
+        "metadata": { "entity_id": "ask" }, "input": r#"{"input":"x"}"#, "conversation": "theirs",
+    });
+    let (_, waiting) = ask(&zoe, Method::POST, "/v1/responses", &start).await;
+    let request = text(&waiting["metadata"]["signoff.pending"]);
+    let list = "/v1/conversations/theirs/items?limit=100";
+    let (_, items) = ask(&zoe, Method::GET, list, &json!({})).await;
+    let place =
+        items["data"].as_array().unwrap().iter().find(|it| it["type"] == "checkpoint").unwrap();
+    let send = "/v1/workflows/ask/send_responses";
+    let one = format!("/v1/workflows/ask/requests/{request}/responses");
+    let item = format!("/v1/conversations/theirs/items/{}", text(&place["id"]));
+    let again = json!({
+        "metadata": { "entity_id": "ask" }, "input": "{}",
+        "extra_body": { "checkpoint_id": place["checkpoint_id"] },
+    });
+    for (method, path, body) in [
+        (Method::POST, send, json!({ "responses": { request: "yes" } })),
+        (Method::POST, send, json!({ "input": "yes" })),
+        (Method::POST, send, json!({ "input": "yes", "conversation": "theirs" })),
+        (Method::POST, &*one, json!("yes")),
+        (Method::POST, "/v1/responses", again),
+        (Method::GET, &*item, json!({})),
+        (Method::DELETE, "/v1/conversations/theirs", json!({})),
+    ] {
+        let (status, error) = ask(&bob, method, path, &body).await;
+        assert_eq!(status, 404, "{path} {body}: {error}");
+    }
+    let (_, listed) = ask(&bob, Method::GET, "/v1/conversations", &json!({})).await;
+    assert_eq!(listed["data"], json!([]));
+    let (_, listed) = ask(&zoe, Method::GET, "/v1/conversations", &json!({})).await;
+    assert_eq!(listed["data"][0]["id"], "theirs");
+    let (_, after) = ask(&zoe, Method::GET, &format!("/v1/requests/{request}"), &json!({})).await;
+    assert_eq!(after["status"], "pending");
+}
+
+#[tokio::test]
 async fn both_are_answered_at_once() {
     let place = Place::new();
     two(&place);

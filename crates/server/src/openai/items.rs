@@ -168,7 +168,7 @@ async fn items(
 #[allow(dead_code)]
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AddBody {
-    /// The messages: 1 to 20.
+    /// The messages: up to 20.
     items: Vec<Value>,
 }
 

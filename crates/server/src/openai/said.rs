@@ -10,12 +10,12 @@ use crate::error::ApiError;
 /// The most at once, as OpenAI has it.
 const MAX_ITEMS: usize = 20;
 
-/// The messages in `items` of a body. `optional` says whether there may be none.
+/// The messages in `items` of a body. `optional` says whether that may be left out.
 pub(super) fn messages(body: &Value, optional: bool) -> Result<Vec<Message>, Fault> {
     let wrong = |message: String| Fault::invalid("items", message);
     let items = match body.get("items") {
         None | Some(Value::Null) if optional => return Ok(Vec::new()),
-        Some(Value::Array(items)) if optional || !items.is_empty() => items,
+        Some(Value::Array(items)) => items,
         _ => return Err(wrong("`items` is a list of messages".into())),
     };
     if items.len() > MAX_ITEMS {
