@@ -150,12 +150,9 @@ async fn five_hundred_streams_that_are_cut_over_and_over() {
     let place = Place::new();
     let agents: Vec<String> = (1..=8).map(|n| format!("a{n}")).collect();
     let flow = format!(
-        "workflow: long\npattern: sequential\nsequential: {{ agents: [{}] }}\nagents:\n{}",
+        "workflow: long\npattern: sequential\nsequential: {{ agents: [{}] }}\nagents:\n  {}: {{ instructions: Go. }}\n",
         agents.join(", "),
-        agents
-            .iter()
-            .map(|name| format!("  {name}: {{ instructions: Go. }}\n"))
-            .collect::<String>(),
+        agents.join(": { instructions: Go. }\n  "),
     );
     std::fs::write(place.path("flows/long.yaml"), flow).unwrap();
     let replies = "- { text: one two three four, delay: 1s }\n";
