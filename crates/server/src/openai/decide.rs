@@ -34,6 +34,7 @@ pub(super) async fn answer(
             Ok(_) => "repeated",
             Err(error) => error.code(),
         });
+        app.inbox.look_soon();
         taken?;
     }
     if own.is_empty() {
