@@ -158,9 +158,15 @@ fn events() -> impl Strategy<Value = Event> {
             key: key.into(),
             action
         }),
-        (any::<u32>(), text(), outcome()).prop_map(|(activation, key, outcome)| {
-            Event::Effect { activation, key: key.into(), kind: EffectKind::Tool, outcome }
-        }),
+        (any::<u32>(), text(), outcome(), prop_oneof![Just(0), any::<u64>()]).prop_map(
+            |(activation, key, outcome, took)| Event::Effect {
+                activation,
+                key: key.into(),
+                kind: EffectKind::Tool,
+                outcome,
+                took,
+            }
+        ),
         (any::<u32>(), text(), body()).prop_map(|(n, key, body)| Event::Asked {
             activation: n,
             key: key.into(),

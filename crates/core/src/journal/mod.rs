@@ -66,6 +66,9 @@ pub enum Event {
         kind: EffectKind,
         /// How it ended.
         outcome: Outcome,
+        /// How long it took, in milliseconds. Not how long people took: they are asked between effects.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        took: u64,
     },
     /// A person is asked.
     Asked {
@@ -212,6 +215,11 @@ pub struct Started {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
 fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
+fn is_nothing(took: &u64) -> bool {
+    *took == 0
 }
 
 /// The place in another run that waits for this one.
