@@ -19,6 +19,7 @@ mod output;
 mod patterns;
 mod scheduler;
 
+pub use agent::AgentProfile;
 pub use builder::WorkflowBuilder;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Context, Effect, View};

@@ -346,6 +346,9 @@ pub struct Reply {
     /// What it cost.
     #[serde(default)]
     pub usage: Usage,
+    /// The alias of the model that said it, where another one was asked first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Name>,
 }
 
 /// An error as data: a stable code, a sentence, and what to do about it.
