@@ -59,6 +59,8 @@ pub struct Settings {
     pub write_timeout: Duration,
     /// How long runs under way are given to come to rest when the server stops.
     pub grace: Duration,
+    /// What became of spans, for the metrics. Who sends them is not the server's business.
+    pub traces: Arc<signoff_traces::Counts>,
 }
 
 impl Settings {
@@ -78,6 +80,7 @@ impl Settings {
             ping_every: Duration::from_secs(20),
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
+            traces: Arc::default(),
         }
     }
 }

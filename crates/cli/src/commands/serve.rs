@@ -1,6 +1,7 @@
 //! `signoff serve`, and `signoff` alone: the server.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use signoff_core::RunStatus;
 use signoff_core::request::RequestStatus;
@@ -14,6 +15,7 @@ use crate::args::ServeArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::out;
 use crate::style::{Style, printable_line};
+use crate::traces::Tracing;
 
 const ADDRESS: &str = "127.0.0.1:8484";
 const LOG: &str = "warn";
@@ -34,18 +36,31 @@ impl ServeArgs {
 pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     log(args.log.as_deref().unwrap_or(LOG))?;
     let address = address(args.addr.as_deref().unwrap_or(ADDRESS))?;
+    Tracing::check()?;
     let library = app.library(&[])?;
     let store = app.store_read_by(Some(signoff_server::CONNECTIONS))?;
     let engine = app.engine(store.clone(), &library, library.all())?;
-    let mut settings = Settings { origins: args.origin, ..Settings::new(address) };
+    let traces = app.traces();
+    let mut settings = Settings {
+        origins: args.origin,
+        traces: Arc::clone(traces.counts()),
+        ..Settings::new(address)
+    };
     settings.max_rate = args.max_rate.unwrap_or(settings.max_rate);
     let server = Server::bind(engine, settings).await.map_err(|error| refused(&error))?;
     let signals = signals()?;
     greet(app, &*store, server.address())?;
     let again = signals.clone();
+    let served = async {
+        server.run(come(signals, 1)).await;
+        traces.finish().await;
+    };
     tokio::select! {
-        () = server.run(come(signals, 1)) => Ok(Exit::Done),
-        () = come(again, 2) => Ok(Exit::Interrupted),
+        () = served => Ok(Exit::Done),
+        () = come(again, 2) => {
+            traces.abandon();
+            Ok(Exit::Interrupted)
+        }
     }
 }
 
