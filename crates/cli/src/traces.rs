@@ -18,12 +18,14 @@ pub(crate) struct Tracing {
 }
 
 impl Tracing {
-    /// Says what is wrong with the environment. For whoever sets up a server; other commands only mention it.
-    pub(crate) fn check() -> Result<()> {
-        Ok(config().map(drop).map_err(|error| {
+    /// The host that spans are sent to, if there is one, or what is wrong with the environment. For whoever sets
+    /// up a server; other commands only mention it.
+    pub(crate) fn host() -> Result<Option<String>> {
+        let config = config().map_err(|error| {
             let hint = format!("{}=true turns traces off", env::OTEL_SDK_DISABLED.name);
             Failure::usage(printable_line(&error.to_string())).hint(hint)
-        })?)
+        })?;
+        Ok(config.map(|config| config.host().to_owned()))
     }
 
     /// Sends what `engine` does from now on, if there is somewhere to send it.

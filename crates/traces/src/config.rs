@@ -48,6 +48,11 @@ impl std::fmt::Debug for Config {
 }
 
 impl Config {
+    /// The host that spans are sent to. Not all of the address: there may be a key in its path.
+    pub fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
     /// What the variables say; nothing, if they name no place. A variable that is empty is not set.
     pub fn read(env: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, ConfigError> {
         let get = |name: &str| env(name).filter(|value| !value.trim().is_empty());
@@ -130,20 +135,19 @@ fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let hex = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| byte == b'%') {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
+        let encoded = after.get(..2).filter(|_| byte == b'%').and_then(hex);
+        bytes.push(encoded.unwrap_or(byte));
+        rest = if encoded.is_some() { &after[2..] } else { after };
     }
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+fn hex(digits: &[u8]) -> Option<u8> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    digits
+        .iter()
+        .try_fold(0, |sum, byte| Some(16 * sum + digit(byte)?))
+        .and_then(|n| n.try_into().ok())
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ impl ServeArgs {
 pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     log(args.log.as_deref().unwrap_or(LOG))?;
     let address = address(args.addr.as_deref().unwrap_or(ADDRESS))?;
-    Tracing::check()?;
+    let collector = Tracing::host()?;
     let library = app.library(&[])?;
     let store = app.store_read_by(Some(signoff_server::CONNECTIONS))?;
     let engine = app.engine(store.clone(), &library, library.all())?;
@@ -50,13 +50,16 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     let server = Server::bind(engine, settings).await.map_err(|error| refused(&error))?;
     let signals = signals()?;
     greet(app, &*store, server.address())?;
+    if let Some(host) = collector {
+        out::line(&format!("Traces are sent to {}.", printable_line(&host)))?;
+    }
     let again = signals.clone();
-    let served = async {
+    let serving = async {
         server.run(come(signals, 1)).await;
         traces.finish().await;
     };
     tokio::select! {
-        () = served => Ok(Exit::Done),
+        () = serving => Ok(Exit::Done),
         () = come(again, 2) => {
             traces.abandon();
             Ok(Exit::Interrupted)

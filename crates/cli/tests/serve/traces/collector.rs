@@ -109,12 +109,13 @@ impl Collector {
     /// All spans it has taken, as the messages of OTLP from their registry have them.
     pub(super) fn spans(&self) -> Vec<Value> {
         let folder = cache("otlp-python");
-        let packages = folder.join("packages");
-        let pip = "python3 -m pip install -q --target packages opentelemetry-proto==1.45.2";
+        let (venv, packages) = (folder.join("venv/bin/python"), folder.join("packages"));
+        install(&folder, &venv, &["python3", "-m", "venv", "venv"]);
+        let pip = "venv/bin/python -m pip install -q --target packages opentelemetry-proto==1.45.2";
         let pip: Vec<&str> = pip.split(' ').collect();
         install(&folder, &packages.join("opentelemetry"), &pip);
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/traces/validate.py");
-        let mut python = Command::new("python3")
+        let mut python = Command::new(venv)
             .arg("-B")
             .arg(script)
             .env("PYTHONPATH", packages)
