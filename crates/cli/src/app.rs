@@ -14,17 +14,19 @@ use crate::config::Config;
 use crate::failure::{Failure, Result};
 use crate::library::{Library, Report};
 use crate::style::printable;
+use crate::traces::Tracing;
 
 /// The options of every command, and what follows from them.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     global: Global,
     node: NodeId,
+    traces: Tracing,
 }
 
 impl App {
     pub(crate) fn new(global: Global) -> Self {
-        Self { global, node: new_id().into() }
+        Self { global, node: new_id().into(), traces: Tracing::default() }
     }
 
     /// The database file.
@@ -120,7 +122,14 @@ impl App {
         for workflow in workflows {
             builder = builder.workflow(workflow);
         }
-        Ok(builder.build().map_err(lacks)?)
+        let engine = builder.build().map_err(lacks)?;
+        self.traces.start(&engine);
+        Ok(engine)
+    }
+
+    /// The traces of what its engine drives.
+    pub(crate) fn traces(&self) -> &Tracing {
+        &self.traces
     }
 
     /// How to type a command with the same options.

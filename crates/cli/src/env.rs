@@ -1,5 +1,7 @@
 //! Every environment variable this program reads, declared once.
 
+use signoff_traces::variable;
+
 /// An environment variable and what it is for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variable {
@@ -35,13 +37,61 @@ pub(crate) const BENCH_DIR: Variable = Variable {
     doc: "a folder on the disk that `signoff bench` should measure; the system's temporary one, if not set",
 };
 
+/// Where spans are sent.
+pub(crate) const OTLP_ENDPOINT: Variable = Variable {
+    name: variable::ENDPOINT,
+    doc: "where traces are sent (OTLP over HTTP); `/v1/traces` is added",
+};
+
+/// The same, for traces only.
+pub(crate) const OTLP_TRACES_ENDPOINT: Variable =
+    Variable { name: variable::TRACES_ENDPOINT, doc: "the same as a whole address" };
+
+/// What is sent along.
+pub(crate) const OTLP_HEADERS: Variable =
+    Variable { name: variable::HEADERS, doc: "headers to send with traces: name=value,…" };
+
+/// The same, for traces only.
+pub(crate) const OTLP_TRACES_HEADERS: Variable =
+    Variable { name: variable::TRACES_HEADERS, doc: "the same; these come on top" };
+
+/// Whose traces they are.
+pub(crate) const OTEL_SERVICE_NAME: Variable = Variable {
+    name: variable::SERVICE_NAME,
+    doc: "the name of the service in traces; signoff, if not set",
+};
+
+/// What else is said of this process.
+pub(crate) const OTEL_RESOURCE_ATTRIBUTES: Variable = Variable {
+    name: variable::RESOURCE_ATTRIBUTES,
+    doc: "what else traces say of this process: name=value,…",
+};
+
+/// Turns traces off.
+pub(crate) const OTEL_SDK_DISABLED: Variable =
+    Variable { name: variable::DISABLED, doc: "if `true`, no traces are sent" };
+
 /// Asks every program for text without colours; see <https://no-color.org>.
 pub(crate) const NO_COLOR: Variable =
     Variable { name: "NO_COLOR", doc: "if set to anything, output has no colours" };
 
 /// All of them, in the order in which help shows them.
-pub(crate) const ALL: [Variable; 7] =
-    [DATA_DIR, STORE, WORKFLOWS, CONFIG, LOG, BENCH_DIR, NO_COLOR];
+pub(crate) const ALL: [Variable; 14] = [
+    DATA_DIR,
+    STORE,
+    WORKFLOWS,
+    CONFIG,
+    LOG,
+    BENCH_DIR,
+    OTLP_ENDPOINT,
+    OTLP_TRACES_ENDPOINT,
+    OTLP_HEADERS,
+    OTLP_TRACES_HEADERS,
+    OTEL_SERVICE_NAME,
+    OTEL_RESOURCE_ATTRIBUTES,
+    OTEL_SDK_DISABLED,
+    NO_COLOR,
+];
 
 /// Whether a variable is set to something.
 pub(crate) fn is_set(variable: Variable) -> bool {

@@ -17,6 +17,7 @@ mod library;
 mod out;
 mod show;
 mod style;
+mod traces;
 
 use std::process::ExitCode;
 

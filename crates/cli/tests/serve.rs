@@ -35,6 +35,8 @@ mod stopping;
 mod streams;
 #[path = "serve/support.rs"]
 mod support;
+#[path = "serve/traces.rs"]
+mod traces;
 #[path = "serve/ws.rs"]
 mod ws;
 #[path = "serve/ws_access.rs"]

@@ -75,11 +75,12 @@ fn message() -> impl Strategy<Value = Message> {
 fn outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![
         values().prop_map(|value| Outcome::Ok(Arc::new(value))),
-        (prop::collection::vec(part(), 0..4), any::<u64>(), any::<u64>()).prop_map(
-            |(parts, input, output)| {
+        (prop::collection::vec(part(), 0..4), any::<u64>(), any::<u64>(), maybe_text()).prop_map(
+            |(parts, input, output, by)| {
                 Outcome::Reply(Arc::new(Reply {
                     parts,
                     usage: Usage { input, output, ..Usage::default() },
+                    by: by.map(Into::into),
                 }))
             }
         ),
@@ -158,9 +159,15 @@ fn events() -> impl Strategy<Value = Event> {
             key: key.into(),
             action
         }),
-        (any::<u32>(), text(), outcome()).prop_map(|(activation, key, outcome)| {
-            Event::Effect { activation, key: key.into(), kind: EffectKind::Tool, outcome }
-        }),
+        (any::<u32>(), text(), outcome(), prop_oneof![Just(0), any::<u64>()]).prop_map(
+            |(activation, key, outcome, took)| Event::Effect {
+                activation,
+                key: key.into(),
+                kind: EffectKind::Tool,
+                outcome,
+                took,
+            }
+        ),
         (any::<u32>(), text(), body()).prop_map(|(n, key, body)| Event::Asked {
             activation: n,
             key: key.into(),

@@ -139,7 +139,7 @@ impl Assembly {
                 }
             }
         }
-        ModelReply { parts, usage: self.usage }
+        ModelReply { parts, usage: self.usage, by: None }
     }
 }
 

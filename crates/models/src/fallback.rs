@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signoff_core::Name;
 
 use crate::assembly::Sink;
-use crate::provider::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider};
+use crate::provider::{
+    BoxFuture, Delta, ModelError, ModelIdentity, ModelReply, ModelRequest, Provider,
+};
 
 /// Models in the order in which they are asked. Once one of them has been heard to speak, there is no
 /// going on to the next: half an answer of one and half of another is no answer.
@@ -39,7 +41,10 @@ impl Provider for Fallbacks {
             let mut failures: Vec<(Name, ModelError)> = Vec::new();
             for (name, candidate) in &self.candidates {
                 match candidate.complete(request, &watched).await {
-                    Ok(reply) => return Ok(reply),
+                    Ok(mut reply) => {
+                        reply.by = (!failures.is_empty()).then(|| name.clone());
+                        return Ok(reply);
+                    }
                     Err(error) => failures.push((name.clone(), error)),
                 }
                 if spoken.load(Ordering::Relaxed) {
@@ -48,6 +53,10 @@ impl Provider for Fallbacks {
             }
             Err(all_failed(failures))
         })
+    }
+
+    fn identity(&self) -> Option<ModelIdentity> {
+        self.candidates.first()?.1.identity()
     }
 }
 

@@ -11,7 +11,7 @@ use signoff_net::{Client, Method, NetError, Policy, Request, Response, Secret, U
 use crate::assembly::Sink;
 use crate::failure;
 use crate::protocol::{Protocol, Settings, Stream};
-use crate::provider::{BoxFuture, ModelError, ModelReply, ModelRequest, Provider};
+use crate::provider::{BoxFuture, ModelError, ModelIdentity, ModelReply, ModelRequest, Provider};
 use crate::retry_after;
 
 /// How much of an error's body is read.
@@ -69,6 +69,15 @@ impl Provider for Http {
         sink: Sink<'a>,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move { self.ask(request, sink).await.map_err(|error| self.scrubbed(error)) })
+    }
+
+    fn identity(&self) -> Option<ModelIdentity> {
+        let port = self.url.port_or_known_default().unwrap_or_default();
+        Some(ModelIdentity {
+            provider: self.protocol.provider(),
+            model: Some(self.settings.model.as_str().into()),
+            server: self.url.host_str().map(|host| (host.to_owned(), port)),
+        })
     }
 }
 

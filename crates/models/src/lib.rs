@@ -31,7 +31,9 @@ pub use construct::{Deps, ScriptReader, build};
 pub use fallback::Fallbacks;
 pub use prices::{Price, Priced};
 pub use protocol::decode;
-pub use provider::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage};
+pub use provider::{
+    BoxFuture, Delta, ModelError, ModelIdentity, ModelReply, ModelRequest, Provider, Usage,
+};
 pub use resilient::{Resilient, Retries};
 pub use scripted::{ScriptError, Scripted};
 pub use signoff_net::Secret;

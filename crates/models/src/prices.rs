@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use signoff_core::journal::Cost;
 
-use crate::provider::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage};
+use crate::provider::{
+    BoxFuture, Delta, ModelError, ModelIdentity, ModelReply, ModelRequest, Provider, Usage,
+};
 
 /// The price of a model, per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +74,10 @@ impl Provider for Priced {
             reply.usage.cost = self.price.cost(reply.usage);
             Ok(reply)
         })
+    }
+
+    fn identity(&self) -> Option<ModelIdentity> {
+        self.model.identity()
     }
 }
 

@@ -44,6 +44,14 @@ impl Protocol {
         }
     }
 
+    /// Whose protocol it is.
+    pub(crate) fn provider(self) -> &'static str {
+        match self {
+            Self::Responses | Self::Chat => "openai",
+            Self::Messages => "anthropic",
+        }
+    }
+
     /// The body of a request.
     pub(crate) fn body(self, request: &ModelRequest, settings: &Settings) -> Value {
         let names = ToolNames::of(&request.tools);

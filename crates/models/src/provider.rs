@@ -77,6 +77,17 @@ impl ModelError {
     }
 }
 
+/// What others call a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelIdentity {
+    /// Whose way of speaking it has: `openai`, `anthropic`, `scripted`.
+    pub provider: &'static str,
+    /// The provider's own name of it, if it has one.
+    pub model: Option<Name>,
+    /// The host and port that are asked, if any are.
+    pub server: Option<(String, u16)>,
+}
+
 /// A source of replies.
 pub trait Provider: Send + Sync + std::fmt::Debug {
     /// Asks. Pieces of the text go to `sink` as they come; the reply holds all of it once more.
@@ -85,4 +96,9 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
         request: &'a ModelRequest,
         sink: &'a (dyn Fn(Delta) + Send + Sync),
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>>;
+
+    /// What others call the model that is asked, or asked first. Nothing, if that is not known.
+    fn identity(&self) -> Option<ModelIdentity> {
+        None
+    }
 }

@@ -20,7 +20,9 @@ use tokio::sync::Semaphore;
 
 use crate::assembly::Sink;
 use crate::failure;
-use crate::provider::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider};
+use crate::provider::{
+    BoxFuture, Delta, ModelError, ModelIdentity, ModelReply, ModelRequest, Provider,
+};
 
 /// A source of numbers from 0 (included) to 1 (excluded).
 pub(crate) type Chance = Arc<dyn Fn() -> f64 + Send + Sync>;
@@ -126,6 +128,10 @@ impl Provider for Resilient {
                 retry += 1;
             }
         })
+    }
+
+    fn identity(&self) -> Option<ModelIdentity> {
+        self.inner.identity()
     }
 }
 

@@ -56,7 +56,9 @@ use signoff_core::journal::ErrorInfo;
 use signoff_core::message::ToolCall;
 use signoff_core::{Name, Part, Span};
 
-use crate::provider::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage};
+use crate::provider::{
+    BoxFuture, Delta, ModelError, ModelIdentity, ModelReply, ModelRequest, Provider, Usage,
+};
 use rule::{Binding, Reply, Rule};
 use template::{Scope, Templates};
 use view::View;
@@ -145,6 +147,7 @@ impl Scripted {
         Ok(ModelReply {
             parts,
             usage: usage(request.instructions.len() + view.text.len(), written),
+            by: None,
         })
     }
 }
@@ -177,6 +180,10 @@ impl Provider for Scripted {
             }
             Ok(reply)
         })
+    }
+
+    fn identity(&self) -> Option<ModelIdentity> {
+        Some(ModelIdentity { provider: "scripted", model: None, server: None })
     }
 }
 

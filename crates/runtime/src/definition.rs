@@ -10,7 +10,7 @@ use signoff_core::plan::Rules;
 use signoff_core::schema::{self, Validator};
 use signoff_core::{Name, Workflow};
 
-use crate::agent::{AgentExecutor, AgentSpec};
+use crate::agent::{AgentExecutor, AgentProfile, AgentSpec};
 use crate::engine::Parts;
 use crate::executor::{Executor, Listed};
 use crate::patterns::coordinator::CoordinatorExecutor;
@@ -26,6 +26,7 @@ pub struct Definition {
     /// Its graph.
     pub graph: Graph,
     executors: Vec<Arc<dyn Executor>>,
+    agents: HashMap<Name, AgentProfile>,
     input: Validator,
 }
 
@@ -77,15 +78,26 @@ impl Definition {
                 kind => Arc::new(Listed(kind.clone())),
             });
         }
+        let agents = agents.into_iter().map(|(name, spec)| (name, spec.profile())).collect();
         let input = schema::compile(&workflow.input_schema())
             .map_err(|problem| ErrorInfo::new("invalid_workflow", problem))?;
         let version = workflow.version().into();
-        Ok(Self { workflow, version, graph, executors, input })
+        Ok(Self { workflow, version, graph, executors, agents, input })
     }
 
     /// Whether a run can start on `input`; if not, every problem.
     pub(crate) fn check_input(&self, input: &Value) -> Result<(), Vec<String>> {
         schema::problems(&self.input, input)
+    }
+
+    /// The agent behind an executor, if there is one.
+    pub fn agent(&self, executor: &str) -> Option<&AgentProfile> {
+        match &self.graph.executor(executor)?.kind {
+            ExecutorKind::Agent { agent } => self.agents.get(agent),
+            // A coordinator is called what its agent is called.
+            ExecutorKind::Coordinator => self.agents.get(executor),
+            _ => None,
+        }
     }
 
     pub(crate) fn executor(&self, name: &str) -> Option<&Arc<dyn Executor>> {

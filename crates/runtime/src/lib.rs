@@ -19,7 +19,7 @@ mod output;
 mod patterns;
 mod scheduler;
 
-pub use agent::HANDED_OVER;
+pub use agent::{AgentProfile, HANDED_OVER};
 pub use builder::WorkflowBuilder;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Context, Effect, View};

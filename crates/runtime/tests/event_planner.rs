@@ -9,9 +9,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use signoff_core::workflow::{Known, MapFiles};
 use signoff_core::{Actor, Decision, Message, RequestKind, RunId, RunStatus, Workflow};
-use signoff_models::{
-    BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Scripted, Usage,
-};
+use signoff_models::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Scripted};
 use signoff_runtime::{EngineBuilder, StartRun};
 use signoff_tools::Calendar;
 use support::World;
@@ -213,7 +211,7 @@ where
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         let text = (self.0)(request);
         let reply =
-            ModelReply { parts: vec![signoff_core::Part::Text(text)], usage: Usage::default() };
+            ModelReply { parts: vec![signoff_core::Part::Text(text)], ..ModelReply::default() };
         Box::pin(async move { Ok(reply) })
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use signoff_core::message::ToolCall;
 use signoff_core::workflow::{Known, NoFiles};
 use signoff_core::{Actor, Decision, Part, RequestKind, RunId, RunStatus, Span, Workflow};
-use signoff_models::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider, Usage};
+use signoff_models::{BoxFuture, Delta, ModelError, ModelReply, ModelRequest, Provider};
 use signoff_runtime::{EngineBuilder, LiveEvent};
 use support::World;
 
@@ -33,7 +33,7 @@ where
         _: &'a (dyn Fn(Delta) + Send + Sync),
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         let parts = (self.0)(request);
-        Box::pin(async move { Ok(ModelReply { parts, usage: Usage::default() }) })
+        Box::pin(async move { Ok(ModelReply { parts, ..ModelReply::default() }) })
     }
 }
 
@@ -433,7 +433,7 @@ async fn a_request_of_kind_step_error_lets_a_person_retry() {
                     let info = signoff_core::ErrorInfo::new("model_overloaded", "try later");
                     Err(ModelError { info, retryable: false, retry_after: None })
                 } else {
-                    Ok(ModelReply { parts: text("fine"), usage: Usage::default() })
+                    Ok(ModelReply { parts: text("fine"), ..ModelReply::default() })
                 }
             })
         }
@@ -483,7 +483,7 @@ impl Provider for Stammers {
         sink(Delta::Restart);
         sink(Delta::Text(format!("Hello {}", request.turn)));
         let parts = text("Hello");
-        Box::pin(async move { Ok(ModelReply { parts, usage: Usage::default() }) })
+        Box::pin(async move { Ok(ModelReply { parts, ..ModelReply::default() }) })
     }
 }
 

@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use signoff_core::RunStatus;
 use signoff_core::journal::Event;
+use signoff_traces::Counts;
 
 use crate::app::App;
 use crate::process;
@@ -74,7 +75,7 @@ impl Metrics {
     }
 
     /// All of them as text. `pending` is what the store counts.
-    pub(crate) fn text(&self, pending: u64) -> String {
+    pub(crate) fn text(&self, pending: u64, traces: &Counts) -> String {
         let mut text = String::new();
         let started = self.started.load(Ordering::Relaxed);
         one(&mut text, "signoff_runs_started_total", "counter", "Runs started over HTTP.", started);
@@ -88,6 +89,10 @@ impl Metrics {
         );
         self.http.write(&mut text, "signoff_http_requests_total", "HTTP requests answered.");
         one(&mut text, "signoff_streams", "gauge", "Streams open now.", self.open_streams());
+        let (sent, dropped) = (traces.sent(), traces.dropped());
+        one(&mut text, "signoff_traces_sent_total", "counter", "Spans sent.", sent);
+        let help = "Spans that could not be sent, or made.";
+        one(&mut text, "signoff_traces_dropped_total", "counter", help, dropped);
         if let Some(bytes) = process::resident_bytes() {
             one(&mut text, "process_resident_memory_bytes", "gauge", "Memory in use.", bytes);
         }

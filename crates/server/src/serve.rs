@@ -62,6 +62,8 @@ pub struct Settings {
     pub grace: Duration,
     /// The page of `DevUI`, if there is one to serve.
     pub page: Option<Arc<Page>>,
+    /// What became of spans, for the metrics. Who sends them is not the server's business.
+    pub traces: Arc<signoff_traces::Counts>,
 }
 
 impl Settings {
@@ -82,6 +84,7 @@ impl Settings {
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
             page: None,
+            traces: Arc::default(),
         }
     }
 }

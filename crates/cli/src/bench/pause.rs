@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use signoff_core::journal::{ErrorInfo, Reply, Usage};
+use signoff_core::journal::{ErrorInfo, Reply};
 use signoff_core::request::RequestBody;
 use signoff_core::state::Answer;
 use signoff_core::{Decision, Message, Part, RunId};
@@ -30,7 +30,7 @@ impl Provider for Instant {
         _: &'a (dyn Fn(Delta) + Send + Sync),
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         let parts = vec![Part::Text(self.0.to_owned())];
-        Box::pin(async move { Ok(Reply { parts, usage: Usage::default() }) })
+        Box::pin(async move { Ok(Reply { parts, ..Reply::default() }) })
     }
 }
 

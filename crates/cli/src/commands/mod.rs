@@ -29,6 +29,13 @@ pub(crate) async fn perform(app: App, cli: ServeArgs, command: Option<Command>) 
     if cli.addr.is_some() && !matches!(command, None | Some(Command::Serve(_))) {
         return Err(Failure::usage("--addr is an option of `signoff serve`").into());
     }
+    let traces = app.traces().clone();
+    let done = carry_out(app, cli, command).await;
+    traces.finish().await;
+    done
+}
+
+async fn carry_out(app: App, cli: ServeArgs, command: Option<Command>) -> Result<Exit> {
     match command {
         None => serve::perform(&app, cli).await,
         Some(Command::Serve(args)) => serve::perform(&app, args.or(cli)).await,

@@ -16,6 +16,7 @@ use crate::args::ServeArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::out;
 use crate::style::{Style, printable_line};
+use crate::traces::Tracing;
 
 const ADDRESS: &str = "127.0.0.1:8484";
 const LOG: &str = "warn";
@@ -37,20 +38,37 @@ impl ServeArgs {
 pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     log(args.log.as_deref().unwrap_or(LOG))?;
     let address = address(args.addr.as_deref().unwrap_or(ADDRESS))?;
+    let collector = Tracing::host()?;
     let library = app.library(&[])?;
     let store = app.store_read_by(Some(signoff_server::CONNECTIONS))?;
     let engine = app.engine(store.clone(), &library, library.all())?;
     let page = args.devui.as_deref().map(page).transpose()?;
     let devui = page.is_some();
-    let mut settings = Settings { origins: args.origin, page, ..Settings::new(address) };
+    let traces = app.traces();
+    let mut settings = Settings {
+        origins: args.origin,
+        page,
+        traces: Arc::clone(traces.counts()),
+        ..Settings::new(address)
+    };
     settings.max_rate = args.max_rate.unwrap_or(settings.max_rate);
     let server = Server::bind(engine, settings).await.map_err(|error| refused(&error))?;
     let signals = signals()?;
     greet(app, &*store, server.address(), devui)?;
+    if let Some(host) = collector {
+        out::line(&format!("Traces are sent to {}.", printable_line(&host)))?;
+    }
     let again = signals.clone();
+    let serving = async {
+        server.run(come(signals, 1)).await;
+        traces.finish().await;
+    };
     tokio::select! {
-        () = server.run(come(signals, 1)) => Ok(Exit::Done),
-        () = come(again, 2) => Ok(Exit::Interrupted),
+        () = serving => Ok(Exit::Done),
+        () = come(again, 2) => {
+            traces.abandon();
+            Ok(Exit::Interrupted)
+        }
     }
 }
 

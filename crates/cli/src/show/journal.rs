@@ -59,7 +59,7 @@ impl JournalReader {
             Event::Intent { activation, action, .. } => {
                 what("intent", self.name(*activation), inline(action))
             }
-            Event::Effect { activation, key, kind, outcome } => {
+            Event::Effect { activation, key, kind, outcome, .. } => {
                 self.effect(*activation, key, *kind, outcome)
             }
             Event::Asked { activation, request, body, .. } => {

@@ -64,7 +64,9 @@ impl Place {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_signoff"));
         command.args(args).current_dir(self.folder.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SIGNOFF")) {
+        for (name, _) in std::env::vars()
+            .filter(|(name, _)| ["SIGNOFF", "OTEL"].iter().any(|it| name.starts_with(it)))
+        {
             command.env_remove(name);
         }
         command.env_remove("COLUMNS").env_remove("NO_COLOR").env("TZ", "UTC");

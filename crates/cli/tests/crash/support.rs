@@ -40,7 +40,9 @@ impl Place {
     pub(crate) fn start(&self, args: &[&str], env: &[(&str, &str)]) -> Process {
         let mut command = Command::new(env!("CARGO_BIN_EXE_signoff"));
         command.args(args).current_dir(self.folder.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SIGNOFF")) {
+        for (name, _) in std::env::vars()
+            .filter(|(name, _)| ["SIGNOFF", "OTEL"].iter().any(|it| name.starts_with(it)))
+        {
             command.env_remove(name);
         }
         Process::start(command.envs(env.iter().copied()))

@@ -37,7 +37,9 @@ impl Shell {
     pub(crate) fn serve(&mut self) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_signoff"));
         command.args(["serve", "--addr", "127.0.0.1:0"]).current_dir(self.folder.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SIGNOFF")) {
+        for (name, _) in std::env::vars()
+            .filter(|(name, _)| ["SIGNOFF", "OTEL"].iter().any(|it| name.starts_with(it)))
+        {
             command.env_remove(name);
         }
         let mut process = Process::start(&mut command);
@@ -73,7 +75,9 @@ impl Shell {
         let mut command = Command::new("sh");
         // In the order a person sees them.
         command.args(["-c", &format!("exec 2>&1\n{line}")]).current_dir(self.folder.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SIGNOFF")) {
+        for (name, _) in std::env::vars()
+            .filter(|(name, _)| ["SIGNOFF", "OTEL"].iter().any(|it| name.starts_with(it)))
+        {
             command.env_remove(name);
         }
         command.env("PATH", format!("{}:{path}", bin.display())).env("NO_COLOR", "1");

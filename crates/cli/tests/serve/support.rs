@@ -47,7 +47,8 @@ impl Place {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_signoff"));
         command.args(args).args(["--workflows", "flows"]).current_dir(self.folder.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SIGNOFF")) {
+        let ours = |name: &str| name.starts_with("SIGNOFF") || name.starts_with("OTEL");
+        for (name, _) in std::env::vars().filter(|(name, _)| ours(name)) {
             command.env_remove(name);
         }
         command
@@ -62,8 +63,17 @@ impl Place {
     }
 
     pub(crate) fn serve_at(&self, address: &str, more: &[&str]) -> Server {
+        self.start(address, &[], more)
+    }
+
+    /// A server with these environment variables.
+    pub(crate) fn serve_in(&self, env: &[(&str, &str)], more: &[&str]) -> Server {
+        self.start("127.0.0.1:0", env, more)
+    }
+
+    fn start(&self, address: &str, env: &[(&str, &str)], more: &[&str]) -> Server {
         let args = [&["serve", "--addr", address], more].concat();
-        let mut process = Process::start(&mut self.command(&args));
+        let mut process = Process::start(self.command(&args).envs(env.iter().copied()));
         let Some(line) = process.line() else { panic!("it ended: {:?}", process.wait()) };
         let url = line.strip_prefix("signoff listens on ").unwrap().to_owned();
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();

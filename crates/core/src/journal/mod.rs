@@ -66,6 +66,9 @@ pub enum Event {
         kind: EffectKind,
         /// How it ended.
         outcome: Outcome,
+        /// How long it took, in milliseconds. Not how long people took: they are asked between effects.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        took: u64,
     },
     /// A person is asked.
     Asked {
@@ -214,6 +217,11 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
+fn is_nothing(took: &u64) -> bool {
+    *took == 0
+}
+
 /// The place in another run that waits for this one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parent {
@@ -338,6 +346,9 @@ pub struct Reply {
     /// What it cost.
     #[serde(default)]
     pub usage: Usage,
+    /// The alias of the model that said it, where another one was asked first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Name>,
 }
 
 /// An error as data: a stable code, a sentence, and what to do about it.

@@ -124,7 +124,7 @@ impl RunState {
                 let intended = EffectState::Intended { action: action.clone(), attempts };
                 effects.insert(key.clone(), intended);
             }
-            Event::Effect { activation, key, kind, outcome } => {
+            Event::Effect { activation, key, kind, outcome, .. } => {
                 self.effect(seq, *activation, key, *kind, outcome)?;
             }
             Event::Asked { activation, key, request, body } => {

@@ -210,7 +210,7 @@ impl Play {
                 let part = signoff_core::Part::Effect(key.clone());
                 let message = Message { parts: vec![part], ..Message::user("") };
                 vec![
-                    Event::Effect { activation: id, key, kind, outcome },
+                    Event::Effect { activation: id, key, kind, outcome, took: 0 },
                     Event::Said { activation: Some(id), message: Arc::new(message) },
                 ]
             }

@@ -196,7 +196,7 @@ fn thoughts_and_arguments_stream_past() {
     ];
     let (reply, deltas) = read(ProviderKind::OpenAi, &[&stream(&events)]);
     let expected = Usage { input: 3, output: 4, cached: 1, reasoning: 2, ..Usage::default() };
-    assert_eq!(reply.unwrap(), ModelReply { parts: vec![text("Hi")], usage: expected });
+    assert_eq!(reply.unwrap(), ModelReply { parts: vec![text("Hi")], usage: expected, by: None });
     assert_eq!(deltas, [Delta::Reasoning("hm".to_owned()), Delta::Text("Hi".to_owned())]);
 }
 
@@ -259,7 +259,7 @@ proptest! {
         let (reply, deltas) = read(kind, &cut(&bytes, &cuts));
         let usage = Usage { input: 1, ..Usage::default() };
         let parts = vec![text("Grüße ☂"), call("c", "web_search", json!({ "q": "é" }))];
-        prop_assert_eq!(reply, Ok(ModelReply { parts, usage }));
+        prop_assert_eq!(reply, Ok(ModelReply { parts, usage, by: None }));
         prop_assert_eq!(deltas, read(kind, &[&bytes]).1);
     }
 

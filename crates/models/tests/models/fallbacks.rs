@@ -24,9 +24,12 @@ async fn two() -> (ModelServer, ModelServer, Arc<dyn Provider>) {
 async fn the_second_is_asked_when_the_first_fails() {
     let (first, second, both) = two().await;
     let said = |text: &str| vec![Part::Text(text.to_owned())];
-    assert_eq!(ask(&both, &question("?")).await.0.unwrap().parts, said("I am the first."));
+    let reply = ask(&both, &question("?")).await.0.unwrap();
+    assert_eq!((reply.parts, reply.by), (said("I am the first."), None));
     first.faults([Fault::Status(500, None), Fault::Status(500, None)]);
-    assert_eq!(ask(&both, &question("?")).await.0.unwrap().parts, said("I am the second."));
+    let reply = ask(&both, &question("?")).await.0.unwrap();
+    assert_eq!((reply.parts, reply.by), (said("I am the second."), Some("b".into())));
+    assert_eq!(both.identity().unwrap().provider, "openai");
     first.faults([Fault::Status(401, None)]);
     assert_eq!(ask(&both, &question("?")).await.0.unwrap().parts, said("I am the second."));
     assert_eq!(second.requests().len(), 2);

@@ -156,6 +156,7 @@ pub(crate) fn busy_reply() -> ModelReply {
             call("call_b", "maps_find", json!({ "street": ["a", 1, null] })),
         ],
         usage: signoff_models::Usage { input: 120, output: 34, ..Default::default() },
+        by: None,
     }
 }
 

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use signoff_core::journal::{ErrorInfo, Payload};
 
+pub use spec::AgentProfile;
 pub(crate) use spec::AgentSpec;
 pub(crate) use turn::{Turn, TurnEnd};
 

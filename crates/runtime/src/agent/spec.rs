@@ -9,7 +9,7 @@ use signoff_core::message::HANDOFF_PREFIX;
 use signoff_core::schema::{self, Validator};
 use signoff_core::workflow::{Agent, HumanInput, Pattern};
 use signoff_core::{Effects, Message, Name, Span, ToolSpec, Workflow};
-use signoff_models::{ModelRequest, Provider};
+use signoff_models::{ModelIdentity, ModelRequest, Provider};
 use signoff_tools::{REQUEST_USER_INPUT, Remote, Tool, ToolSource, request_user_input};
 
 use crate::engine::{Parts, ToolPattern};
@@ -21,6 +21,17 @@ pub(crate) struct AgentSpec {
     pub(super) output: Option<(Arc<Value>, Validator)>,
     pub(super) people: People,
     pub(super) work: Work,
+}
+
+/// An agent as others may know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentProfile {
+    /// Its name in the workflow.
+    pub name: Name,
+    /// The alias of its model; none, if it works elsewhere.
+    pub model: Option<Name>,
+    /// What others call that model, if this is known.
+    pub identity: Option<ModelIdentity>,
 }
 
 /// Where an agent works.
@@ -83,6 +94,14 @@ impl AgentSpec {
             },
             work,
         })
+    }
+
+    pub(crate) fn profile(&self) -> AgentProfile {
+        let (model, identity) = match &self.work {
+            Work::Here(here) => (Some(here.model.clone()), here.provider.identity()),
+            Work::Elsewhere(_) => (None, None),
+        };
+        AgentProfile { name: self.id.clone(), model, identity }
     }
 
     pub(super) fn request(

@@ -213,7 +213,7 @@ impl Context {
             Found::Done(outcome) => return Ok(outcome),
             Found::InDoubt { attempts } if !effect.repeatable => {
                 if let Some(outcome) = self.resolve_doubt(key, &effect, attempts).await? {
-                    self.finished(key, effect.kind, &outcome, true);
+                    self.finished(key, effect.kind, &outcome, Duration::ZERO, true);
                     return Ok(outcome);
                 }
             }
@@ -232,12 +232,20 @@ impl Context {
         let idempotency_key = self.idempotency_key(&key);
         let began = tokio::time::Instant::now();
         let outcome = perform(idempotency_key.into()).await;
-        let at_once = !effect.repeatable || began.elapsed() > WORTH_A_COMMIT;
-        self.finished(&key, effect.kind, &outcome, at_once);
+        let took = began.elapsed();
+        let at_once = !effect.repeatable || took > WORTH_A_COMMIT;
+        self.finished(&key, effect.kind, &outcome, took, at_once);
         Ok(outcome)
     }
 
-    fn finished(&self, key: &str, kind: EffectKind, outcome: &Outcome, at_once: bool) {
+    fn finished(
+        &self,
+        key: &str,
+        kind: EffectKind,
+        outcome: &Outcome,
+        took: Duration,
+        at_once: bool,
+    ) {
         let now = self.cell.engine.clock.now();
         let mut inner = self.cell.lock();
         inner.emit(
@@ -247,6 +255,7 @@ impl Context {
                 key: key.into(),
                 kind,
                 outcome: outcome.clone(),
+                took: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             },
         );
         inner.want_flush |= at_once;

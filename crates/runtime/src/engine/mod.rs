@@ -17,6 +17,7 @@ use signoff_core::schema::Compiled;
 use signoff_core::{
     Actor, ConversationId, Message, RunId, RunState, Seq, Span, Tenant, Timestamp, Workflow,
 };
+use signoff_models::ModelIdentity;
 use signoff_store::{
     ConversationRecord, Lease, LoadedRun, NodeId, RunFilter, RunRecord, Store, StoreError,
 };
@@ -204,6 +205,11 @@ impl Engine {
     /// The definition of this content hash, from memory or the store.
     pub fn definition(&self, version: &str) -> Result<Arc<Definition>, ErrorInfo> {
         self.inner.definition(version)
+    }
+
+    /// What others call the model of this alias, if this is known.
+    pub fn model(&self, alias: &str) -> Option<ModelIdentity> {
+        self.inner.parts.models.get(alias)?.identity()
     }
 
     /// What happens from now on, in all runs this process drives.

@@ -83,7 +83,8 @@ async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
         RequestFilter { status: Some(RequestStatus::Pending), ..RequestFilter::default() };
     let pending = app.search(move |engine| Ok(engine.store().count_requests(&pending)?)).await?;
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    Ok(([(header::CONTENT_TYPE, kind)], app.metrics.text(pending)).into_response())
+    Ok(([(header::CONTENT_TYPE, kind)], app.metrics.text(pending, &app.settings.traces))
+        .into_response())
 }
 
 async fn openapi(State(app): State<App>) -> Response {

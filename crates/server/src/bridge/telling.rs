@@ -171,7 +171,7 @@ impl Telling {
             return Ok(());
         }
         match &entry.event {
-            Event::Effect { activation, key, kind: EffectKind::Model, outcome } => {
+            Event::Effect { activation, key, kind: EffectKind::Model, outcome, .. } => {
                 let call = ModelCall { activation: *activation, key: key.clone() };
                 if matches!(outcome, Outcome::Err(_)) {
                     self.restart(&call);
