@@ -25,6 +25,7 @@ pub(crate) enum Problem {
     HostRefused,
     OriginRefused,
     UnknownRoute,
+    UnknownCode,
     UnknownWorkflow,
     UnknownRun,
     UnknownRequest,
@@ -75,6 +76,7 @@ impl Problem {
             Self::HostRefused => "host_refused",
             Self::OriginRefused => "origin_refused",
             Self::UnknownRoute => "unknown_route",
+            Self::UnknownCode => "unknown_code",
             Self::UnknownWorkflow => "unknown_workflow",
             Self::UnknownRun => "unknown_run",
             Self::UnknownRequest => "unknown_request",
@@ -125,6 +127,7 @@ impl Problem {
             }
             Self::HostRefused | Self::OriginRefused | Self::NotPermitted => StatusCode::FORBIDDEN,
             Self::UnknownRoute
+            | Self::UnknownCode
             | Self::UnknownWorkflow
             | Self::UnknownRun
             | Self::UnknownRequest
