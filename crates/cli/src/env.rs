@@ -29,6 +29,10 @@ pub(crate) const CONFIG: Variable =
 pub(crate) const LOG: Variable =
     Variable { name: "SIGNOFF_LOG", doc: "what `signoff serve` logs, as --log" };
 
+/// How the server logs.
+pub(crate) const LOG_FORMAT: Variable =
+    Variable { name: "SIGNOFF_LOG_FORMAT", doc: "how it is written, as --log-format" };
+
 /// Where the benchmarks write.
 pub(crate) const BENCH_DIR: Variable = Variable {
     name: "SIGNOFF_BENCH_DIR",
@@ -40,8 +44,8 @@ pub(crate) const NO_COLOR: Variable =
     Variable { name: "NO_COLOR", doc: "if set to anything, output has no colours" };
 
 /// All of them, in the order in which help shows them.
-pub(crate) const ALL: [Variable; 7] =
-    [DATA_DIR, STORE, WORKFLOWS, CONFIG, LOG, BENCH_DIR, NO_COLOR];
+pub(crate) const ALL: [Variable; 8] =
+    [DATA_DIR, STORE, WORKFLOWS, CONFIG, LOG, LOG_FORMAT, BENCH_DIR, NO_COLOR];
 
 /// Whether a variable is set to something.
 pub(crate) fn is_set(variable: Variable) -> bool {

@@ -4,7 +4,7 @@ use crate::env;
 
 /// Below the list of commands.
 pub(crate) fn overview() -> String {
-    let variables = env::ALL.iter().map(|it| format!("  {:18} {}", it.name, it.doc));
+    let variables = env::ALL.iter().map(|it| format!("  {:19} {}", it.name, it.doc));
     format!(
         "Examples:\n  \
            signoff                              (the server, on http://127.0.0.1:8484)\n  \
