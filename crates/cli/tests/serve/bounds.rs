@@ -90,6 +90,7 @@ async fn a_body_of_100_mb_is_not_taken_into_memory() {
             let (answer, sent) = sent.await.unwrap();
             assert!(answer.starts_with("HTTP/1.1 413"), "{framing}: {answer}");
             assert!(answer.contains("body_too_large"), "{framing}: {answer}");
+            assert!(answer.contains("connection: close"), "{framing}: {answer}");
             assert!(sent < HUGE, "{framing}: all of it was taken");
         }
         let after = resident(&server).await;
