@@ -124,7 +124,8 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     let label = known.into_iter().find(|known| *known == method.as_str()).unwrap_or("other");
     app.metrics.http.count(format!("method=\"{label}\",route=\"{route}\",status=\"{status}\""));
-    let duration_ms = since.elapsed().as_secs_f64() * 1000.0;
+    // To the microsecond.
+    let duration_ms = (since.elapsed().as_secs_f64() * 1e6).round() / 1e3;
     // Nobody was let in, if there is none.
     let caller = response.extensions().get::<Caller>();
     let actor = caller.map(|caller| display(&caller.actor));

@@ -104,7 +104,8 @@ async fn a_body_of_100_mb_is_not_taken_into_memory() {
 #[tokio::test]
 async fn a_head_has_its_bounds() {
     let server = Place::new().serve();
-    let many: String = (0..200).map(|n| format!("X-{n}: a\r\n")).collect();
+    let many: Vec<String> = (0..200).map(|n| format!("X-{n}: a\r\n")).collect();
+    let many = many.concat();
     let large = format!("X: {}\r\n", "a".repeat(64 * 1024));
     let path = "a".repeat(64 * 1024);
     for (what, head) in [

@@ -229,7 +229,7 @@ async fn no_route_takes_a_body_that_is_not_what_it_says() {
         if operation["requestBody"].is_null() {
             continue;
         }
-        let path = path.replace('{', "").replace('}', "");
+        let path = path.replace(['{', '}'], "");
         for (body, code) in [
             ("{", "malformed_json"),
             ("{\"a\":1,}", "malformed_json"),

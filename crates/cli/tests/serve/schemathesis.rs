@@ -70,17 +70,15 @@ const PLACES: [(&str, &str, &str); 9] = [
 ];
 
 fn settings(things: &[(&str, Vec<String>)]) -> String {
-    let mut text = "[dictionaries]\n".to_owned();
-    for (name, values) in things {
-        text += &format!("{name}.values = {}\n", json!(values));
-    }
-    for (paths, parameter, name) in PLACES {
-        text += &format!(
+    let mut lines = vec!["[dictionaries]".to_owned()];
+    lines.extend(things.iter().map(|(name, values)| format!("{name}.values = {}", json!(values))));
+    lines.extend(PLACES.iter().map(|(paths, parameter, name)| {
+        format!(
             "[[operations]]\ninclude-path-regex = '{paths}'\n[operations.parameters]\n\
-             '{parameter}' = {{ dictionary = '{name}', probability = 0.8 }}\n"
-        );
-    }
-    text
+             '{parameter}' = {{ dictionary = '{name}', probability = 0.8 }}"
+        )
+    }));
+    lines.join("\n")
 }
 
 #[tokio::test]
