@@ -100,9 +100,22 @@ pub(crate) struct ServeArgs {
     /// What to log on standard error: error, warn, info, debug or trace [default: warn]
     #[arg(long, value_name = "LEVEL", env = env::LOG.name, hide_env = true)]
     pub(crate) log: Option<String>,
+    /// How it is written: as text, or as one JSON object a line [default: text]
+    #[arg(long, value_name = "FORMAT", env = env::LOG_FORMAT.name, hide_env = true, hide_possible_values = true)]
+    pub(crate) log_format: Option<LogFormat>,
     /// Serve the page in this folder at /devui/: the folder `ui` of the package agent-framework-devui
     #[arg(long, value_name = "DIR")]
     pub(crate) devui: Option<PathBuf>,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
 }
 
 /// How a run is followed.

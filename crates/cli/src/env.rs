@@ -31,6 +31,10 @@ pub(crate) const CONFIG: Variable =
 pub(crate) const LOG: Variable =
     Variable { name: "SIGNOFF_LOG", doc: "what `signoff serve` logs, as --log" };
 
+/// How the server logs.
+pub(crate) const LOG_FORMAT: Variable =
+    Variable { name: "SIGNOFF_LOG_FORMAT", doc: "how it is written, as --log-format" };
+
 /// Where the benchmarks write.
 pub(crate) const BENCH_DIR: Variable = Variable {
     name: "SIGNOFF_BENCH_DIR",
@@ -76,12 +80,13 @@ pub(crate) const NO_COLOR: Variable =
     Variable { name: "NO_COLOR", doc: "if set to anything, output has no colours" };
 
 /// All of them, in the order in which help shows them.
-pub(crate) const ALL: [Variable; 14] = [
+pub(crate) const ALL: [Variable; 15] = [
     DATA_DIR,
     STORE,
     WORKFLOWS,
     CONFIG,
     LOG,
+    LOG_FORMAT,
     BENCH_DIR,
     OTLP_ENDPOINT,
     OTLP_TRACES_ENDPOINT,

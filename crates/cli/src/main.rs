@@ -14,6 +14,7 @@ mod find;
 mod follow;
 mod help;
 mod library;
+mod log;
 mod out;
 mod show;
 mod style;

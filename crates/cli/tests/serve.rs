@@ -5,6 +5,8 @@
 
 #[path = "serve/access.rs"]
 mod access;
+#[path = "serve/bounds.rs"]
+mod bounds;
 #[path = "serve/bridge.rs"]
 mod bridge;
 #[path = "serve/bridge_questions.rs"]
@@ -13,8 +15,12 @@ mod bridge_questions;
 mod devui;
 #[path = "serve/document.rs"]
 mod document;
+#[path = "serve/errors.rs"]
+mod errors;
 #[path = "serve/framework.rs"]
 mod framework;
+#[path = "serve/logs.rs"]
+mod logs;
 #[path = "serve/marks.rs"]
 mod marks;
 #[path = "serve/openai.rs"]
@@ -27,6 +33,8 @@ mod qlaw;
 mod races;
 #[path = "serve/refused.rs"]
 mod refused;
+#[path = "serve/schemathesis.rs"]
+mod schemathesis;
 #[path = "serve/steering.rs"]
 mod steering;
 #[path = "serve/stopping.rs"]

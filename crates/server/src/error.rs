@@ -25,6 +25,7 @@ pub(crate) enum Problem {
     HostRefused,
     OriginRefused,
     UnknownRoute,
+    UnknownCode,
     UnknownWorkflow,
     UnknownRun,
     UnknownRequest,
@@ -75,6 +76,7 @@ impl Problem {
             Self::HostRefused => "host_refused",
             Self::OriginRefused => "origin_refused",
             Self::UnknownRoute => "unknown_route",
+            Self::UnknownCode => "unknown_code",
             Self::UnknownWorkflow => "unknown_workflow",
             Self::UnknownRun => "unknown_run",
             Self::UnknownRequest => "unknown_request",
@@ -125,6 +127,7 @@ impl Problem {
             }
             Self::HostRefused | Self::OriginRefused | Self::NotPermitted => StatusCode::FORBIDDEN,
             Self::UnknownRoute
+            | Self::UnknownCode
             | Self::UnknownWorkflow
             | Self::UnknownRun
             | Self::UnknownRequest
@@ -235,11 +238,21 @@ impl IntoResponse for ApiError {
             let scheme = HeaderValue::from_static("Bearer realm=\"signoff\"");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
         }
+        no_more(&mut response);
         let later = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
         if later.contains(&self.status) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
+    }
+}
+
+/// Says that the connection ends with this answer, where the rest of the body is not read: a client must not
+/// send its next request into it.
+pub(crate) fn no_more(response: &mut Response) {
+    let unread = [StatusCode::PAYLOAD_TOO_LARGE, StatusCode::REQUEST_TIMEOUT];
+    if unread.contains(&response.status()) {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
 }
 

@@ -16,6 +16,7 @@ mod idempotency;
 mod metrics;
 mod openai;
 mod openapi;
+mod pages;
 mod process;
 mod serve;
 mod shape;

@@ -11,7 +11,9 @@ use axum::response::Response;
 use signoff_core::RunStatus;
 use signoff_core::journal::Event;
 use signoff_traces::Counts;
+use tracing::field::display;
 
+use crate::access::Caller;
 use crate::app::App;
 use crate::process;
 
@@ -127,6 +129,12 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     let label = known.into_iter().find(|known| *known == method.as_str()).unwrap_or("other");
     app.metrics.http.count(format!("method=\"{label}\",route=\"{route}\",status=\"{status}\""));
-    tracing::debug!(%method, path, status, took = ?since.elapsed(), "request");
+    // To the microsecond.
+    let duration_ms = (since.elapsed().as_secs_f64() * 1e6).round() / 1e3;
+    // Nobody was let in, if there is none.
+    let caller = response.extensions().get::<Caller>();
+    let actor = caller.map(|caller| display(&caller.actor));
+    let tenant = caller.map(|caller| display(&caller.tenant));
+    tracing::debug!(%method, path, route, status, duration_ms, actor, tenant, "request");
     response
 }

@@ -73,12 +73,14 @@ fn describe(
     }
     let mut responses: Map<String, Value> = Map::new();
     for answer in operation.answers {
-        let mut response = json!({ "description": answer.means });
+        // One status may come with one of several kinds of body.
+        let response = responses
+            .entry(answer.status.to_string())
+            .or_insert_with(|| json!({ "description": answer.means }));
         let schema = answer.body.map(|body| json!({ "schema": body(writing) }));
         if !answer.media.is_empty() {
-            response["content"] = json!({ answer.media: schema.unwrap_or_else(|| json!({})) });
+            response["content"][answer.media] = schema.unwrap_or_else(|| json!({}));
         }
-        responses.insert(answer.status.to_string(), response);
     }
     responses.extend(failures(operation, error));
     let mut described = json!({

@@ -9,14 +9,13 @@ use signoff_core::request::RequestStatus;
 use signoff_server::{Page, PageError, ServeError, Server, Settings};
 use signoff_store::{RequestFilter, RunFilter, Store};
 use tokio::sync::watch;
-use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
-use crate::args::ServeArgs;
+use crate::args::{LogFormat, ServeArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::out;
 use crate::style::{Style, printable_line};
 use crate::traces::Tracing;
+use crate::{log, out};
 
 const ADDRESS: &str = "127.0.0.1:8484";
 const LOG: &str = "warn";
@@ -30,13 +29,15 @@ impl ServeArgs {
             origin,
             max_rate: self.max_rate.or(other.max_rate),
             log: self.log.or(other.log),
+            log_format: self.log_format.or(other.log_format),
             devui: self.devui.or(other.devui),
         }
     }
 }
 
 pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
-    log(args.log.as_deref().unwrap_or(LOG))?;
+    let format = args.log_format.unwrap_or_default();
+    log::begin(args.log.as_deref().unwrap_or(LOG), format)?;
     let address = address(args.addr.as_deref().unwrap_or(ADDRESS))?;
     let collector = Tracing::host()?;
     let library = app.library(&[])?;
@@ -53,7 +54,7 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     };
     settings.max_rate = args.max_rate.unwrap_or(settings.max_rate);
     let server = Server::bind(engine, settings).await.map_err(|error| refused(&error))?;
-    let signals = signals()?;
+    let signals = signals(format)?;
     greet(app, &*store, server.address(), devui)?;
     if let Some(host) = collector {
         out::line(&format!("Traces are sent to {}.", printable_line(&host)))?;
@@ -111,19 +112,6 @@ fn refused(error: &ServeError) -> Failure {
     }
 }
 
-/// Writes what happens to standard error. Neither what people said nor what opens doors is written.
-fn log(filter: &str) -> Result<()> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| {
-        Failure::usage(format!("--log: {}", printable_line(&error.to_string())))
-            .hint("error, warn, info, debug or trace; or for one part: signoff_server=debug")
-    })?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .try_init()
-        .map_err(|error| anyhow::anyhow!("{error}"))
-}
-
 fn greet(app: &App, store: &dyn Store, address: SocketAddr, devui: bool) -> Result<()> {
     let style = Style::stdout();
     let url = format!("http://{address}");
@@ -168,7 +156,7 @@ fn here(app: &App, store: &dyn Store) -> Result<String> {
 }
 
 /// How often this process was told to stop.
-fn signals() -> Result<watch::Receiver<u32>> {
+fn signals(format: LogFormat) -> Result<watch::Receiver<u32>> {
     let (count, counted) = watch::channel(0);
     #[cfg(unix)]
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
@@ -183,7 +171,10 @@ fn signals() -> Result<watch::Receiver<u32>> {
                 _ = terminated => {}
             }
             count.send_modify(|count| *count += 1);
-            out::note("stopping; once more stops at once");
+            // Among lines of JSON there is nothing else; there the server's own line says it.
+            if format == LogFormat::Text {
+                out::note("stopping; once more stops at once");
+            }
         }
     });
     Ok(counted)

@@ -209,3 +209,77 @@ async fn foreign_hosts_and_pages() {
     let cross = send(Method::POST, &[("sec-fetch-site", "cross-site")]).await;
     refused("cross-site", &cross, 403, "origin_refused");
 }
+
+/// The routes that the document has, with a method.
+async fn routes(server: &Server, method: &str) -> Vec<(String, Value)> {
+    let document = server.read("/openapi.json").await;
+    let paths = document["paths"].as_object().unwrap();
+    let found: Vec<_> = paths
+        .iter()
+        .filter_map(|(path, methods)| Some((path.clone(), methods.get(method)?.clone())))
+        .collect();
+    assert!(found.len() > 3, "{method}: {found:?}");
+    found
+}
+
+#[tokio::test]
+async fn no_route_takes_a_body_that_is_not_what_it_says() {
+    let server = Place::new().serve();
+    for (path, operation) in routes(&server, "post").await {
+        if operation["requestBody"].is_null() {
+            continue;
+        }
+        let path = path.replace(['{', '}'], "");
+        for (body, code) in [
+            ("{", "malformed_json"),
+            ("{\"a\":1,}", "malformed_json"),
+            ("{\"a\":NaN}", "malformed_json"),
+            ("{} {}", "malformed_json"),
+            ("\u{feff}{}", "malformed_json"),
+            ("7", "invalid_body"),
+            ("\"text\"", "invalid_body"),
+            ("[1]", "invalid_body"),
+            ("true", "invalid_body"),
+        ] {
+            let answer = raw(&server, &path, "application/json", body).await;
+            refused(&format!("{path} {body}"), &answer, 400, code);
+        }
+        let form = raw(&server, &path, "multipart/form-data; boundary=x", "--x--").await;
+        refused(&path, &form, 415, "unsupported_media_type");
+        if operation["requestBody"]["required"] == true {
+            let (status, answer) = raw(&server, &path, "application/json", "{}").await;
+            assert!((400..500).contains(&status), "{path}: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_route_knows_ids_that_are_not_there() {
+    let server = Place::new().serve();
+    let long = "a".repeat(8000);
+    let ids =
+        ["nope", "run_", "req_x_1", "%F0%9F%92%A5", "..%2F..%2Fetc", "%00", "'%3B--", "-1", &long];
+    // One of them fits every route that takes a body; the others are refused for what they are.
+    let bodies =
+        [json!({}), json!({ "decision": "approve" }), json!({ "at": 1 }), json!({ "text": "x" })];
+    for (method, bodies) in [("get", &[Value::Null][..]), ("post", &bodies[..])] {
+        for (path, operation) in routes(&server, method).await {
+            for id in ids.iter().filter(|_| path.contains('{')) {
+                let at = path.replace("{id}", id).replace("{item}", id).replace("{code}", id);
+                let mut found = Vec::new();
+                for body in bodies {
+                    let (status, answer) = match method {
+                        "get" => server.get(&at).await,
+                        _ => server.post(&at, body).await,
+                    };
+                    assert!((400..500).contains(&status), "{method} {at}: {status} {answer}");
+                    let described = &operation["responses"][status.to_string()];
+                    assert!(described.is_object(), "{method} {path}: {status} is not described");
+                    found.push(text(&answer["error"]["code"]));
+                }
+                let unknown = found.iter().any(|code| code.starts_with("unknown_"));
+                assert!(unknown, "{method} {at}: {found:?}");
+            }
+        }
+    }
+}

@@ -153,5 +153,9 @@ async fn patiently(source: &dyn ToolSource) -> Vec<Arc<dyn Tool>> {
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(pause)).await,
         }
     }
-    source.tools().await.unwrap_or_default()
+    source.tools().await.unwrap_or_else(|error| {
+        let (server, code, error) = (source.name(), &error.0.code, &error.0.message);
+        tracing::warn!(server, code, error, "an agent goes on without the tools of a server");
+        Vec::new()
+    })
 }

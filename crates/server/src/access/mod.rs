@@ -144,8 +144,11 @@ pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) 
     }
     let response = match app.access.admit(&parts) {
         Ok(caller) => {
-            parts.extensions.insert(caller);
-            next.run(Request::from_parts(parts, body)).await
+            parts.extensions.insert(caller.clone());
+            let mut response = next.run(Request::from_parts(parts, body)).await;
+            // Who it was, for the log.
+            response.extensions_mut().insert(caller);
+            response
         }
         Err(error) => error.into_response(),
     };

@@ -4,6 +4,7 @@
 
 mod audit;
 mod decide;
+mod errors;
 mod events;
 mod filter;
 mod health;
@@ -68,6 +69,7 @@ pub(crate) fn api() -> Api {
     let api = marks::routes(api);
     let api = session::routes(api);
     let api = audit::routes(api);
+    let api = errors::routes(api);
     let api = ws::routes(api);
     let api = bridge::routes(api);
     devui::routes(openai::routes(api))

@@ -48,7 +48,7 @@ static ONE: Operation = Operation {
     query: None,
     body: None,
     answers: &[Answer::json(200, "The request.", of::<Request>)],
-    problems: &[Problem::UnknownRequest],
+    problems: &[Problem::InvalidQuery, Problem::UnknownRequest],
 };
 
 pub(super) fn routes(api: Api) -> Api {

@@ -43,7 +43,7 @@ static ONE: Operation = Operation {
     query: None,
     body: None,
     answers: &[Answer::json(200, "The run.", of::<Run>)],
-    problems: &[Problem::UnknownRun],
+    problems: &[Problem::InvalidQuery, Problem::UnknownRun],
 };
 
 static JOURNAL: Operation = Operation {

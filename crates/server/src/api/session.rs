@@ -25,7 +25,7 @@ static WHO: Operation = Operation {
     query: None,
     body: None,
     answers: &[Answer::json(200, "The caller.", of::<Session>)],
-    problems: &[],
+    problems: &[Problem::InvalidQuery],
 };
 
 static SIGN_IN: Operation = Operation {

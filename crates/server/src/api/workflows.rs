@@ -18,7 +18,7 @@ static LIST: Operation = Operation {
     query: None,
     body: None,
     answers: &[Answer::json(200, "All of them, by id.", of::<List<WorkflowSummary>>)],
-    problems: &[],
+    problems: &[Problem::InvalidQuery],
 };
 
 static ONE: Operation = Operation {
@@ -29,7 +29,7 @@ static ONE: Operation = Operation {
     query: None,
     body: None,
     answers: &[Answer::json(200, "The workflow.", of::<Workflow>)],
-    problems: &[Problem::UnknownWorkflow],
+    problems: &[Problem::InvalidQuery, Problem::UnknownWorkflow],
 };
 
 pub(super) fn routes(api: Api) -> Api {

@@ -6,7 +6,7 @@ use serde_json::json;
 use signoff_runtime::{DecideError, EngineError};
 use signoff_store::StoreError;
 
-use crate::error::{ApiError, Problem};
+use crate::error::{ApiError, Problem, no_more};
 use crate::extract;
 
 /// An error of this dialect.
@@ -81,6 +81,7 @@ impl IntoResponse for Fault {
         fields["type"] = kind.into();
         fields["param"] = self.param.into();
         let mut response = extract::json(status, &json!({ "error": fields }));
+        no_more(&mut response);
         // The libraries would send it again, and text may then mean something else.
         let again = if status.is_server_error() { "true" } else { "false" };
         let name = HeaderName::from_static("x-should-retry");

@@ -31,6 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const RESPONSE: Answer =
     Answer::other(200, "The response, as OpenAI's clients know it.", "application/json");
 
+/// The same where a stream was asked for.
+const EVENTS: Answer = Answer::other(200, "Its events.", "text/event-stream");
+
 static CREATE: Operation = Operation {
     verb: Verb::Post,
     path: "/v1/responses",
@@ -38,7 +41,7 @@ static CREATE: Operation = Operation {
     summary: "Starts a run, or answers what the conversation's run asks (OpenAI)",
     query: None,
     body: Some(of::<CreateBody>),
-    answers: &[RESPONSE],
+    answers: &[RESPONSE, EVENTS],
     problems: &[
         Problem::UnknownWorkflow,
         Problem::UnknownResponse,
@@ -64,7 +67,7 @@ static ONE: Operation = Operation {
     summary: "A response as it stands, or its events from any position (OpenAI)",
     query: Some(of::<OneQuery>),
     body: None,
-    answers: &[RESPONSE],
+    answers: &[RESPONSE, EVENTS],
     problems: &[Problem::UnknownResponse, Problem::ShuttingDown, Problem::TooManyStreams],
 };
 

@@ -29,6 +29,51 @@ async fn a_head_that_trickles_is_not_waited_for() {
     server.stop().await;
 }
 
+/// Sends a byte now and then, and says after how long the server had enough.
+async fn trickle(mut stream: tokio::net::TcpStream) -> Duration {
+    let since = tokio::time::Instant::now();
+    let mut answer = [0; 1024];
+    loop {
+        tokio::select! {
+            read = stream.read(&mut answer) => match read {
+                Ok(0) | Err(_) => return since.elapsed(),
+                Ok(_) => {}
+            },
+            () = tokio::time::sleep(SHORT / 10) => {
+                if stream.write_all(b"a").await.is_err() {
+                    return since.elapsed();
+                }
+            }
+        }
+    }
+}
+
+/// What keeps coming a byte at a time is cut off as well, and others are served meanwhile.
+#[tokio::test]
+async fn a_little_now_and_then_is_not_enough() {
+    let server = Running::start(|settings| {
+        settings.head_timeout = SHORT;
+        settings.body_timeout = SHORT;
+    })
+    .await;
+    let head = "GET /health HTTP/1.1\r\nHOST\r\nX: ";
+    let body = "POST /v1/runs HTTP/1.1\r\nHOST\r\nContent-Type: application/json\r\n\
+                Content-Length: 100000\r\n\r\n{";
+    let mut slow = tokio::task::JoinSet::new();
+    for n in 0..100 {
+        let stream = server.send(if n % 2 == 0 { head } else { body }).await;
+        slow.spawn(trickle(stream));
+    }
+    let ask = "GET /health HTTP/1.1\r\nHOST\r\nConnection: close\r\n\r\n";
+    let answer = rest(server.send(ask).await).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    while let Some(took) = slow.join_next().await {
+        let took = took.unwrap();
+        assert!(took < Duration::from_secs(20), "{took:?}");
+    }
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn a_body_is_bounded_whether_it_says_its_length_or_not() {
     let server = Running::start(|settings| settings.max_body = 100).await;
