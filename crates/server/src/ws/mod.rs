@@ -43,6 +43,10 @@ static WS: Operation = Operation {
 const NATIVE: &str = "signoff.v1";
 const APPROVALS: &str = "approvals";
 
+/// How much of a connection is read and written at once, in bytes. Kept for as long as it is open, and most of
+/// the time nothing happens on most of them.
+const BUFFER: usize = 4 * 1024;
+
 /// Adds the route.
 pub(crate) fn routes(api: Api) -> Api {
     api.add(&WS, upgrade)
@@ -84,6 +88,8 @@ async fn upgrade(
     app.room("close some, or read /v1/requests")?;
     let upgrade = upgrade
         .protocols([NATIVE, APPROVALS])
+        .read_buffer_size(BUFFER)
+        .write_buffer_size(BUFFER)
         .max_message_size(app.settings.max_body)
         .max_frame_size(app.settings.max_body);
     let words = query.words.unwrap_or_else(|| match upgrade.selected_protocol() {
