@@ -209,6 +209,9 @@ impl Record {
         let entry = |entry: &Entry| {
             let mut json = to_json(entry);
             json["at"] = Value::Null;
+            if let Value::Object(fields) = &mut json {
+                fields.shift_remove("took");
+            }
             let text = json.to_string().replace(run, "RUN").replace(conversation, "CONVERSATION");
             let mut json = serde_json::from_str(&text).unwrap();
             hide(&mut json, "uid");

@@ -101,7 +101,7 @@ fn comparable(mut value: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
-                for name in ["at", "conversation", "time", "uid"] {
+                for name in ["at", "conversation", "time", "took", "uid"] {
                     fields.remove(name);
                 }
                 fields.values_mut().for_each(strip);
