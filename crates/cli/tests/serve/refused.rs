@@ -229,6 +229,8 @@ async fn no_route_takes_a_body_that_is_not_what_it_says() {
         if operation["requestBody"].is_null() {
             continue;
         }
+        // An answer to a question may be any value.
+        let any = path.ends_with("/{request}/responses");
         let path = path.replace(['{', '}'], "");
         for (body, code) in [
             ("{", "malformed_json"),
@@ -242,7 +244,9 @@ async fn no_route_takes_a_body_that_is_not_what_it_says() {
             ("true", "invalid_body"),
         ] {
             let answer = raw(&server, &path, "application/json", body).await;
-            refused(&format!("{path} {body}"), &answer, 400, code);
+            if !any || code == "malformed_json" {
+                refused(&format!("{path} {body}"), &answer, 400, code);
+            }
         }
         let form = raw(&server, &path, "multipart/form-data; boundary=x", "--x--").await;
         refused(&path, &form, 415, "unsupported_media_type");
@@ -260,12 +264,20 @@ async fn no_route_knows_ids_that_are_not_there() {
     let ids =
         ["nope", "run_", "req_x_1", "%F0%9F%92%A5", "..%2F..%2Fetc", "%00", "'%3B--", "-1", &long];
     // One of them fits every route that takes a body; the others are refused for what they are.
-    let bodies =
-        [json!({}), json!({ "decision": "approve" }), json!({ "at": 1 }), json!({ "text": "x" })];
+    let bodies = [
+        json!({}),
+        json!({ "decision": "approve" }),
+        json!({ "at": 1 }),
+        json!({ "text": "x" }),
+        json!({ "metadata": {}, "items": [], "responses": { "req_x_1": "yes" } }),
+    ];
     for (method, bodies) in [("get", &[Value::Null][..]), ("post", &bodies[..])] {
         for (path, operation) in routes(&server, method).await {
-            for id in ids.iter().filter(|_| path.contains('{')) {
-                let at = path.replace("{id}", id).replace("{item}", id).replace("{code}", id);
+            // A session of the bridge is whatever a client calls it.
+            let named = path.contains('{') && !path.contains("{session}");
+            for id in ids.iter().filter(|_| named) {
+                let pieces = path.split('/').map(|it| if it.starts_with('{') { id } else { it });
+                let at = pieces.collect::<Vec<_>>().join("/");
                 let mut found = Vec::new();
                 for body in bodies {
                     let (status, answer) = match method {

@@ -14,9 +14,9 @@ const VERSION: &str = "4.32.5";
 /// What is looked at in every answer.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
                       response_headers_conformance,response_schema_conformance,negative_data_rejection";
-/// Left out: the stream of a run that waits does not end, and has tests of its own (`streams.rs`). Streams of
-/// responses stay, since they end where their run rests.
-const ENDLESS: [&str; 1] = ["stream_run"];
+/// Left out: the streams of a run that waits and of the inbox do not end, and have tests of their own (`streams.rs`,
+/// `ws.rs`). Streams of responses stay, since they end where their run rests.
+const ENDLESS: [&str; 2] = ["stream_run", "stream_requests"];
 /// How many requests are made up for each operation, besides those that follow from its schema.
 const EXAMPLES: &str = "6";
 
@@ -57,13 +57,15 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
 }
 
 /// Where those things belong: paths as a pattern, the parameter, and what to take for it.
-const PLACES: [(&str, &str, &str); 9] = [
+const PLACES: [(&str, &str, &str); 11] = [
     ("^/v1/runs/", "path.id", "runs"),
     ("^/v1/requests/", "path.id", "requests"),
     ("^/v1/responses/", "path.id", "responses"),
     ("^/v1/conversations/.id.$", "path.id", "conversations"),
     ("^/v1/conversations/.id./items", "path.id", "conversations"),
-    ("^/v1/workflows/", "path.id", "workflows"),
+    ("^/v1/workflows/.id.$", "path.id", "workflows"),
+    ("^/v1/entities/", "path.id", "workflows"),
+    ("^/bridge/v1/runs/", "path.id", "runs"),
     ("^/errors/", "path.code", "codes"),
     ("^/v1/runs$", "body.workflow", "workflows"),
     ("^/v1/responses$", "body.model", "workflows"),

@@ -18,7 +18,7 @@ static EVENTS: Operation = Operation {
     query: None,
     body: None,
     answers: &[Answer::other(200, "Events until the client goes.", "text/event-stream")],
-    problems: &[Problem::TooManyStreams, Problem::ShuttingDown],
+    problems: &[Problem::InvalidQuery, Problem::TooManyStreams, Problem::ShuttingDown],
 };
 
 pub(super) fn routes(api: Api) -> Api {

@@ -1,6 +1,5 @@
 //! Texts and the answers to them.
 
-use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::stream;
@@ -15,11 +14,13 @@ use crate::access::Caller;
 use crate::api::{self, Api, Operation, Verb, of};
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::extract::{AnyBody, from_value, json};
+use crate::extract::{AnyBody, Id, from_value, json};
 use crate::stream::sse;
 
-const ANSWERS: &[api::Answer] =
-    &[api::Answer::other(200, "Events until the run rests.", "text/event-stream")];
+const ANSWERS: &[api::Answer] = &[
+    api::Answer::other(200, "Events until the run rests.", "text/event-stream"),
+    api::Answer::other(200, "The whole answer, where no stream is wanted.", "application/json"),
+];
 const PROBLEMS: &[Problem] = &[
     Problem::UnknownWorkflow,
     Problem::InvalidInput,
@@ -74,7 +75,7 @@ async fn plain(app: App, caller: Caller, AnyBody(body): AnyBody) -> Result<Respo
 
 async fn in_session(
     app: App,
-    Path(session): Path<String>,
+    Id(session): Id,
     caller: Caller,
     AnyBody(body): AnyBody,
 ) -> Result<Response, ApiError> {

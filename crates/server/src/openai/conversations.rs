@@ -124,6 +124,9 @@ async fn create(
 ) -> Result<Response, Fault> {
     app.takes_work()?;
     let body = body?.0;
+    if !body.is_object() {
+        return Err(Fault::invalid("body", "the body must be an object"));
+    }
     let metadata = metadata(&body)?;
     let add = said::messages(&body, true)?;
     let id = ConversationId::from_unique(&new_id());
@@ -253,6 +256,7 @@ struct ListQuery {
     /// Only those of this type, for example `workflow_session`.
     r#type: Option<String>,
     /// How many: 1 to 100; 50, if not given.
+    #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

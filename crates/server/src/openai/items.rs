@@ -122,6 +122,7 @@ fn run(
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ItemsQuery {
     /// How many: 1 to 100; 20, if not given.
+    #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
     /// `asc` or `desc`, which it is if not given.
     order: Option<Order>,

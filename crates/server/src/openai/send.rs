@@ -34,6 +34,8 @@ const STREAM: Answer = Answer::other(
     "The events of the response; the response itself, with `stream: false`.",
     "text/event-stream",
 );
+/// The same where no stream is wanted.
+const WHOLE: Answer = Answer::other(200, "The response.", "application/json");
 
 const PROBLEMS: &[Problem] = &[
     Problem::UnknownWorkflow,
@@ -56,7 +58,7 @@ static SEND: Operation = Operation {
     summary: "Answers what a run of a workflow asks (Agent Framework)",
     query: None,
     body: Some(of::<SendBody>),
-    answers: &[STREAM],
+    answers: &[STREAM, WHOLE],
     problems: PROBLEMS,
 };
 
@@ -67,7 +69,7 @@ static SEND_ONE: Operation = Operation {
     summary: "Answers one request of a run of a workflow (Agent Framework)",
     query: None,
     body: Some(of::<SendOneBody>),
-    answers: &[STREAM],
+    answers: &[STREAM, WHOLE],
     problems: PROBLEMS,
 };
 
