@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::json;
 use signoff_testkit::peers::{copied, install, python};
 
 use crate::support::{Place, Server};
@@ -141,4 +142,25 @@ fn a_killed_server_goes_on_with_the_conversation() {
     let server = place.serve();
     check(&server, &["go_on", left.trim()]);
     check(&server, &["listen_on", heard.trim()]);
+}
+
+/// An agent of a workflow by itself: its own instructions, tools and model, one turn after another.
+#[tokio::test]
+async fn an_agent_is_spoken_to_by_itself() {
+    let place = Place::new();
+    let server = place.serve();
+    let ask = json!({ "model": "slow/a", "input": "hi", "conversation": "alone" });
+    for _ in 0..2 {
+        let (status, response) = server.post("/v1/responses", &ask).await;
+        assert_eq!((status, &response["status"]), (200, &json!("completed")), "{response}");
+        let said = response["output"].as_array().unwrap().last().unwrap();
+        assert_eq!(said["content"][0]["text"], "done");
+    }
+    let runs = server.read("/v1/runs?workflow=slow/a").await;
+    assert_eq!(runs["data"].as_array().unwrap().len(), 2);
+    let listed = server.read("/v1/workflows").await;
+    assert!(!listed.to_string().contains("slow/a"), "workflows are listed, not their agents");
+    let (status, unknown) =
+        server.post("/v1/responses", &json!({ "model": "slow/b", "input": "hi" })).await;
+    assert_eq!((status, &unknown["error"]["code"]), (404, &json!("unknown_workflow")));
 }

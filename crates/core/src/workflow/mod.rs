@@ -3,6 +3,7 @@
 //! A definition is self-contained (prompt files are read in, sub-workflows pinned by hash), so that
 //! its content hash stands for everything a run on it will do.
 
+mod alone;
 mod bundle;
 mod compile;
 mod diagnostic;

@@ -145,9 +145,13 @@ impl EngineBuilder {
 
     /// The engine, or what is missing.
     pub fn build(self) -> Result<Engine, ErrorInfo> {
-        let mut current = BTreeMap::new();
+        let (mut current, mut agents) = (BTreeMap::new(), BTreeMap::new());
         let mut by_version = HashMap::new();
         for workflow in self.workflows {
+            for alone in workflow.agents.keys().filter_map(|agent| workflow.alone(agent)) {
+                let definition = Arc::new(Definition::compile(alone, &self.parts)?);
+                agents.insert(definition.workflow.id.clone(), definition);
+            }
             let definition = Arc::new(Definition::compile(workflow, &self.parts)?);
             by_version.insert(definition.version.clone(), Arc::clone(&definition));
             current.insert(definition.workflow.id.clone(), definition);
@@ -161,6 +165,7 @@ impl EngineBuilder {
             schemas: signoff_core::schema::Compiled::default(),
             parts: self.parts,
             current,
+            agents,
             by_version: Mutex::new(by_version),
             stored: Mutex::new(HashSet::new()),
             active: Mutex::new(HashMap::new()),

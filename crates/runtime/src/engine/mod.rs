@@ -124,6 +124,8 @@ pub(crate) struct EngineInner {
     pub(crate) parts: Parts,
     /// What new runs start on, by workflow id.
     current: BTreeMap<String, Arc<Definition>>,
+    /// Their agents by themselves, by `WORKFLOW/AGENT`.
+    agents: BTreeMap<String, Arc<Definition>>,
     /// What any run may be on, by content hash.
     by_version: Mutex<HashMap<Name, Arc<Definition>>>,
     /// The definitions that are known to be in the store.
@@ -197,9 +199,9 @@ impl Engine {
         self.inner.current.values()
     }
 
-    /// The workflow of this id.
+    /// The workflow of this id, or the agent of one by itself: `WORKFLOW/AGENT`.
     pub fn workflow(&self, id: &str) -> Option<&Arc<Definition>> {
-        self.inner.current.get(id)
+        self.inner.current.get(id).or_else(|| self.inner.agents.get(id))
     }
 
     /// The definition of this content hash, from memory or the store.

@@ -98,7 +98,7 @@ impl Parts {
         workflow: &str,
         alias: &str,
     ) -> Result<Arc<dyn Provider>, ErrorInfo> {
-        self.models.get(alias).or_else(|| self.scripts.get(workflow)).cloned().ok_or_else(|| {
+        self.models.get(alias).or_else(|| self.scripts.get(Workflow::family(workflow))).cloned().ok_or_else(|| {
             ErrorInfo::new("unknown_model", format!("there is no model `{alias}` for `{workflow}`"))
                 .hint("name it in signoff.toml under [models], or put a script.yaml beside the workflow")
         })

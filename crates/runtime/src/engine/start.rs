@@ -99,7 +99,7 @@ impl Engine {
             return Ok(Begun::before(run));
         }
         let definition =
-            engine.current.get(&start.workflow).ok_or_else(|| EngineError::UnknownWorkflow {
+            self.workflow(&start.workflow).ok_or_else(|| EngineError::UnknownWorkflow {
                 id: start.workflow.clone(),
                 known: engine.current.keys().cloned().collect(),
             })?;

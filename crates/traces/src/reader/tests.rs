@@ -138,8 +138,8 @@ fn times(span: &Span) -> (i64, i64) {
     (span.start.0, span.end.0)
 }
 
-fn place(run: &str, place: Place) -> Option<String> {
-    Some(id::span(&RunId::new(run), place))
+fn place(run: &str, place: Place) -> String {
+    id::span(&RunId::new(run), place)
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn ids_follow_from_the_run_and_the_place() {
     assert_eq!(id::trace(&run), "37ddff8ee13f1e57937fd048fa323f5e");
     let places = [Place::Run, Place::Activation(1), Place::Request(1), Place::Entry(1)];
     let mut ids: Vec<String> = places.iter().map(|place| id::span(&run, *place)).collect();
-    ids.extend(place("run_2", Place::Run));
+    ids.extend(Some(place("run_2", Place::Run)));
     assert!(ids.iter().all(|id| id.len() == 16));
     ids.sort();
     ids.dedup();
@@ -205,7 +205,7 @@ fn a_model_is_asked_for_as_long_as_it_took() {
         (first.name.as_str(), first.kind, times(first)),
         ("chat big-1", Kind::Client, (1_016, 1_020))
     );
-    assert_eq!(first.parent, place("run_1", Place::Activation(1)));
+    assert_eq!(first.parent, Some(place("run_1", Place::Activation(1))));
     for (key, wanted) in [
         ("gen_ai.operation.name", json!("chat")),
         ("gen_ai.provider.name", json!("openai")),
@@ -315,7 +315,7 @@ fn people_are_waited_for() {
         ]
     );
     assert_eq!(value(&spans[0], "signoff.request.id"), "req_1_2");
-    assert_eq!(spans[0].parent, place("run_1", Place::Activation(1)));
+    assert_eq!(spans[0].parent, Some(place("run_1", Place::Activation(1))));
     let ask = named(&spans, "ask");
     assert_eq!((value(ask, "signoff.cut_off"), ask.failed), (json!(true), false));
     let run = named(&spans, "invoke_workflow flow");
@@ -356,7 +356,7 @@ fn a_part_is_in_the_trace_of_the_whole() {
     let part = Started { parent: Some(parent), ..started() };
     let spans = spans("run_part", part, vec![Event::RunCompleted {}]);
     assert_eq!(spans[0].trace, id::trace(&RunId::new("run_whole")));
-    assert_eq!(spans[0].parent, place("run_middle", Place::Activation(4)));
+    assert_eq!(spans[0].parent, Some(place("run_middle", Place::Activation(4))));
 }
 
 #[test]
