@@ -1,14 +1,14 @@
 //! What is kept of conversations besides their runs.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use signoff_core::id::{ConversationId, Tenant};
 use signoff_core::time::Timestamp;
 
 use super::clauses::Clauses;
 use super::db::Db;
-use super::error::{json, parse, read, stored};
+use super::error::{json, parse};
+use super::page::{List, Order};
 use super::writer::{Command, Stop};
-use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{ChangeConversation, ConversationFilter, ConversationRecord, Page, StoreError};
 
 const SELECT: &str = "SELECT no, tenant, id, metadata, added, deleted, created_at, updated_at
@@ -62,7 +62,6 @@ pub(super) fn page(
     cursor: Option<&str>,
     limit: usize,
 ) -> Result<Page<ConversationRecord>, StoreError> {
-    let limit = page_limit(limit);
     let mut clauses = Clauses::default();
     clauses.and("deleted = 0", [] as [i64; 0]);
     clauses.and_if("tenant = ?", filter.tenant.as_ref().map(Tenant::as_str));
@@ -71,24 +70,9 @@ pub(super) fn page(
         let path = format!("$.{}", serde_json::Value::from(name.as_str()));
         clauses.and("metadata ->> ? = ?", [path, value.clone()]);
     }
-    if let Some(before) = read_cursor('c', cursor)? {
-        clauses.and("no < ?", [stored(before)]);
-    }
-    let sql = format!("{SELECT}{} ORDER BY no DESC LIMIT ?", clauses.sql());
-    clauses.values.push(stored(limit as u64 + 1).into());
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(&clauses.values))?;
-    let mut items = Vec::new();
-    let mut last = 0;
-    while let Some(row) = rows.next()? {
-        if items.len() == limit {
-            return Ok(Page { items, next: Some(write_cursor('c', read(last))) });
-        }
-        let (no, record) = from_row(row)?;
-        last = no;
-        items.push(record);
-    }
-    Ok(Page { items, next: None })
+    let order = Order::Newest { before: "no < ?", by: "no" };
+    let list = List { select: SELECT.to_owned(), clauses, order, cursor: 'c' };
+    list.page(connection, cursor, limit, from_row)
 }
 
 fn from_row(row: &Row<'_>) -> Result<(i64, ConversationRecord), StoreError> {

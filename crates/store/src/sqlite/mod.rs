@@ -17,6 +17,7 @@ mod journal;
 mod migrate;
 mod nodes;
 mod open;
+mod page;
 mod probe;
 mod project;
 mod readers;

@@ -6,8 +6,8 @@ use signoff_core::time::Timestamp;
 use signoff_core::{Actor, ConversationId, RequestId, RequestNo, RunId, Tenant};
 
 use super::clauses::{Clauses, containing};
-use super::error::{parse, read, stored};
-use crate::entries::{page_limit, read_cursor, write_cursor};
+use super::error::{parse, read};
+use super::page::{List, Order};
 use crate::{Assigned, Page, RequestFilter, StoreError};
 
 const COLUMNS: &str = "SELECT r.no, r.run, r.number, r.root, r.status, r.version, r.created_at,
@@ -64,26 +64,10 @@ pub(super) fn page(
     cursor: Option<&str>,
     limit: usize,
 ) -> Result<Page<Request>, StoreError> {
-    let limit = page_limit(limit);
-    let mut clauses = conditions(filter);
-    if let Some(after) = read_cursor('q', cursor)? {
-        clauses.and("r.no > ?", [stored(after)]);
-    }
-    let sql = format!("{COLUMNS}{}{} ORDER BY r.no LIMIT ?", tables(filter), clauses.sql());
-    clauses.values.push(stored(limit as u64 + 1).into());
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(&clauses.values))?;
-    let mut items = Vec::new();
-    let mut last = 0;
-    while let Some(row) = rows.next()? {
-        if items.len() == limit {
-            return Ok(Page { items, next: Some(write_cursor('q', read(last))) });
-        }
-        let found = from_row(row)?;
-        last = found.no;
-        items.push(found.request);
-    }
-    Ok(Page { items, next: None })
+    let order = Order::Oldest { after: "r.no > ?", by: "r.no" };
+    let (select, clauses) = (format!("{COLUMNS}{}", tables(filter)), conditions(filter));
+    let list = List { select, clauses, order, cursor: 'q' };
+    list.page(connection, cursor, limit, |row| from_row(row).map(|found| (found.no, found.request)))
 }
 
 /// How many match.

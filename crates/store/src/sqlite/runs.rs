@@ -1,12 +1,12 @@
 //! Reads runs as lists show them.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use signoff_core::time::Timestamp;
 use signoff_core::{ConversationId, RunId, RunStatus, Tenant};
 
 use super::clauses::Clauses;
-use super::error::{parse, read, stored};
-use crate::entries::{page_limit, read_cursor, write_cursor};
+use super::error::{parse, read};
+use super::page::{List, Order};
 use crate::{Page, RunFilter, RunRecord, StoreError};
 
 const SELECT: &str =
@@ -51,26 +51,10 @@ pub(super) fn page(
     cursor: Option<&str>,
     limit: usize,
 ) -> Result<Page<RunRecord>, StoreError> {
-    let limit = page_limit(limit);
-    let mut clauses = conditions(filter);
-    if let Some(before) = read_cursor('r', cursor)? {
-        clauses.and("no < ?", [stored(before)]);
-    }
-    let sql = format!("{SELECT}{} ORDER BY no DESC LIMIT ?", clauses.sql());
-    clauses.values.push(stored(limit as u64 + 1).into());
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(&clauses.values))?;
-    let mut items = Vec::new();
-    let mut last = 0;
-    while let Some(row) = rows.next()? {
-        if items.len() == limit {
-            return Ok(Page { items, next: Some(write_cursor('r', read(last))) });
-        }
-        let (no, record) = from_row(row)?;
-        last = no;
-        items.push(record);
-    }
-    Ok(Page { items, next: None })
+    let order = Order::Newest { before: "no < ?", by: "no" };
+    let clauses = conditions(filter);
+    let list = List { select: SELECT.to_owned(), clauses, order, cursor: 'r' };
+    list.page(connection, cursor, limit, from_row)
 }
 
 fn conditions(filter: &RunFilter) -> Clauses {
