@@ -76,24 +76,50 @@ impl Expr {
 
     /// Its value, with `variables` in place.
     pub fn eval(&self, variables: &[(&str, &Value)]) -> Result<Value, String> {
-        let mut context = cel::Context::default();
-        for (name, value) in variables {
-            context.add_variable_from_value(*name, to_cel(value));
-        }
-        let value = self
-            .program
-            .execute(&context)
-            .map_err(|error| format!("`{}`: {error}", self.source))?;
+        let value = self.execute(&Scope::new(variables))?;
         from_cel(&value)
             .ok_or_else(|| format!("`{}` gives a value JSON does not know", self.source))
     }
 
     /// Whether it holds. Anything but `true` or `false` is an error.
     pub fn holds(&self, variables: &[(&str, &Value)]) -> Result<bool, String> {
-        match self.eval(variables)? {
-            Value::Bool(holds) => Ok(holds),
-            other => Err(format!("`{}` gives {other}, not true or false", self.source)),
+        self.holds_in(&Scope::new(variables))
+    }
+
+    /// The same for one of many that are judged in the same scope.
+    pub fn holds_in(&self, scope: &Scope) -> Result<bool, String> {
+        match self.execute(scope)? {
+            cel::Value::Bool(holds) => Ok(holds),
+            other => {
+                let shown = from_cel(&other)
+                    .map_or_else(|| "something else".to_owned(), |it| it.to_string());
+                Err(format!("`{}` gives {shown}, not true or false", self.source))
+            }
         }
+    }
+
+    fn execute(&self, scope: &Scope) -> Result<cel::Value, String> {
+        self.program.execute(&scope.0).map_err(|error| format!("`{}`: {error}", self.source))
+    }
+}
+
+/// Variables with their values, for any number of expressions.
+pub struct Scope(cel::Context<'static, 'static>);
+
+impl std::fmt::Debug for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Scope")
+    }
+}
+
+impl Scope {
+    /// A scope with these variables.
+    pub fn new(variables: &[(&str, &Value)]) -> Self {
+        let mut context = cel::Context::default();
+        for (name, value) in variables {
+            context.add_variable_from_value(*name, to_cel(value));
+        }
+        Self(context)
     }
 }
 

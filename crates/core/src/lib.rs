@@ -12,6 +12,7 @@ pub mod id;
 pub mod journal;
 pub mod message;
 pub mod plan;
+pub mod policy;
 pub mod request;
 pub mod schema;
 pub mod state;

@@ -122,6 +122,18 @@ pub fn shape_of(example: &Value) -> Value {
     }
 }
 
+/// Puts all keys in order, at every depth.
+pub(crate) fn sort_keys(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.sort_keys();
+            fields.values_mut().for_each(sort_keys);
+        }
+        Value::Array(items) => items.iter_mut().for_each(sort_keys),
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,6 +52,20 @@ impl Effects {
         network: false,
     };
 
+    /// The words for what holds, as conditions see them.
+    pub fn names(self) -> Vec<&'static str> {
+        let all = [
+            (self.read_only, "read_only"),
+            (self.idempotent, "idempotent"),
+            (self.destructive, "destructive"),
+            (self.open_world, "open_world"),
+            (self.file_edit, "file_edit"),
+            (self.execute, "execute"),
+            (self.network, "network"),
+        ];
+        all.into_iter().filter(|(holds, _)| *holds).map(|(_, name)| name).collect()
+    }
+
     /// Whether a call may simply be made again when it is not known to have happened.
     pub fn repeatable(self) -> bool {
         self.read_only || self.idempotent

@@ -1,6 +1,5 @@
 //! The content hash of a definition: the same for the same meaning, whatever the file looks like.
 
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Workflow;
@@ -10,7 +9,7 @@ impl Workflow {
     pub fn canonical_json(&self) -> String {
         // Plain data with text keys always is JSON.
         let mut value = serde_json::to_value(self).unwrap_or_default();
-        sort(&mut value);
+        crate::schema::sort_keys(&mut value);
         value.to_string()
     }
 
@@ -23,16 +22,5 @@ impl Workflow {
             }
             text
         })
-    }
-}
-
-fn sort(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.sort_keys();
-            fields.values_mut().for_each(sort);
-        }
-        Value::Array(items) => items.iter_mut().for_each(sort),
-        _ => {}
     }
 }

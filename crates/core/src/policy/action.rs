@@ -1,0 +1,208 @@
+//! What is about to be done, as gates see it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::id::Name;
+use crate::tool::Effects;
+
+/// What kind of action it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionKind {
+    /// A tool is called.
+    Tool,
+    /// A program is run: one part of what a tool that runs commands was given.
+    Command,
+    /// An agent hands the conversation to another.
+    Handoff,
+    /// A plan is about to be carried out.
+    Plan,
+    /// A step of a plan is about to be done.
+    StepBefore,
+    /// A step of a plan was done.
+    StepAfter,
+}
+
+impl ActionKind {
+    /// The word used in conditions.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Command => "command",
+            Self::Handoff => "handoff",
+            Self::Plan => "plan",
+            Self::StepBefore => "step_before",
+            Self::StepAfter => "step_after",
+        }
+    }
+}
+
+/// What the run has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Tool calls.
+    pub calls: u32,
+    /// Tool calls that changed something.
+    pub writes: u32,
+    /// Calls of this tool with these arguments that failed.
+    pub failures: u32,
+    /// Times in a row that this tool was called with these arguments.
+    pub repeats: u32,
+    /// Actions in a row that people denied.
+    pub denials: u32,
+}
+
+/// Something that is about to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    /// What kind.
+    pub kind: ActionKind,
+    /// The tool, or the first word of a command, or who is handed to.
+    pub name: Name,
+    /// What it is given.
+    pub arguments: Value,
+    /// What it does to the world, as the tool declares.
+    pub effects: Effects,
+    /// Files, hosts and other things it is about, as far as the system can tell.
+    pub targets: Vec<String>,
+    /// The words of a command.
+    pub command: Vec<String>,
+    /// From the agent at the top down to the one that acts.
+    pub agent_path: Vec<Name>,
+    /// The phase of the run, where it has any.
+    pub phase: Option<Name>,
+    /// The step of its plan.
+    pub step: Option<u32>,
+    /// What the operator calls this place: `production`, `staging` …
+    pub environment: Name,
+    /// What the run has done so far.
+    pub counts: Counts,
+    /// Why it cannot be told what this does, if so.
+    pub opaque: Option<String>,
+}
+
+impl Action {
+    /// A call of a tool.
+    pub fn tool(name: impl Into<Name>, arguments: Value, effects: Effects) -> Self {
+        Self {
+            kind: ActionKind::Tool,
+            name: name.into(),
+            targets: targets(&arguments),
+            arguments,
+            effects,
+            command: Vec::new(),
+            agent_path: Vec::new(),
+            phase: None,
+            step: None,
+            environment: "local".into(),
+            counts: Counts::default(),
+            opaque: None,
+        }
+    }
+
+    /// As conditions see it.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "kind": self.kind.as_str(),
+            "tool": self.name,
+            "arguments": self.arguments,
+            "effects": self.effects.names(),
+            "targets": self.targets,
+            "command": self.command,
+            "agent": self.agent_path.last(),
+            "agent_path": self.agent_path,
+            "phase": self.phase,
+            "step": self.step,
+            "environment": self.environment,
+            "counts": self.counts,
+        })
+    }
+
+    /// What an approval is bound to: what is done, with what, by whom, where. Not what the run did before.
+    pub fn digest(&self) -> String {
+        let mut bound = json!({
+            "kind": self.kind.as_str(),
+            "name": self.name,
+            "arguments": self.arguments,
+            "command": self.command,
+            "agent_path": self.agent_path,
+            "environment": self.environment,
+        });
+        crate::schema::sort_keys(&mut bound);
+        let digest = Sha256::digest(bound.to_string().as_bytes());
+        let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+        digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    }
+}
+
+/// The names under which tools say what they are about.
+const TARGETS: [&str; 12] = [
+    "path",
+    "file",
+    "filename",
+    "file_path",
+    "directory",
+    "url",
+    "host",
+    "to",
+    "recipient",
+    "target",
+    "resource",
+    "table",
+];
+
+/// What the arguments name, as far as their own names tell.
+fn targets(arguments: &Value) -> Vec<String> {
+    let Value::Object(fields) = arguments else { return Vec::new() };
+    let mut found = Vec::new();
+    for (name, value) in fields {
+        let plain = name.to_ascii_lowercase();
+        if !TARGETS
+            .iter()
+            .any(|target| plain == *target || plain.strip_suffix('s') == Some(*target))
+        {
+            continue;
+        }
+        match value {
+            Value::String(text) => found.push(text.clone()),
+            Value::Array(items) => {
+                found.extend(items.iter().filter_map(Value::as_str).map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_of_what_is_done() {
+        let action = Action::tool("write", json!({ "path": "a", "text": "x" }), Effects::default());
+        let same = Action::tool("write", json!({ "text": "x", "path": "a" }), Effects::default());
+        assert_eq!(action.digest(), same.digest(), "the order of fields means nothing");
+        let later = Action { counts: Counts { calls: 9, ..Counts::default() }, ..action.clone() };
+        assert_eq!(action.digest(), later.digest());
+        for other in [
+            Action { name: "writes".into(), ..action.clone() },
+            Action { arguments: json!({ "path": "a", "text": "y" }), ..action.clone() },
+            Action { agent_path: vec!["eve".into()], ..action.clone() },
+            Action { environment: "production".into(), ..action.clone() },
+        ] {
+            assert_ne!(action.digest(), other.digest(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn targets_are_found_by_name() {
+        let found = targets(&json!({
+            "path": "a.txt", "urls": ["http://x", 1], "text": "path", "Recipient": "bob", "n": 1,
+        }));
+        assert_eq!(found, ["a.txt", "http://x", "bob"]);
+        assert!(targets(&json!("path")).is_empty());
+    }
+}
