@@ -21,6 +21,8 @@ mod errors;
 mod framework;
 #[path = "serve/logs.rs"]
 mod logs;
+#[path = "serve/gates.rs"]
+mod gates;
 #[path = "serve/marks.rs"]
 mod marks;
 #[path = "serve/openai.rs"]

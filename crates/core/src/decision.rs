@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::Name;
-use crate::request::RequestBody;
+use crate::request::{RequestBody, RequestKind};
 use crate::schema;
 
 /// Who does something. Always the authenticated one, never what a client says of itself.
@@ -261,6 +261,10 @@ impl RequestBody {
         let Some(value) = decision.value() else {
             return Ok(());
         };
+        // What is said in place of a tool's result is not what the tool is given.
+        if self.kind == RequestKind::ToolCall && kind == DecisionKind::Respond {
+            return Ok(());
+        }
         compiled
             .check(&self.response_schema, value)
             .map_err(|problems| Refusal::Invalid { problems })

@@ -153,6 +153,9 @@ pub struct RequestBody {
     /// How much can go wrong, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// What it would do, as the system and not the model says it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub preview: Value,
     /// Who should answer it, where that is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
@@ -174,6 +177,7 @@ impl RequestBody {
             allowed: vec![DecisionKind::Respond],
             reasons: Vec::new(),
             risk: None,
+            preview: Value::Null,
             who: None,
             expires_at: None,
         }
@@ -313,6 +317,9 @@ impl Request {
         if let Value::Object(fields) = &mut json {
             if !self.body.options.is_empty() {
                 fields.insert("options".into(), serde_json::json!(self.body.options));
+            }
+            if !self.body.preview.is_null() {
+                fields.insert("preview".into(), self.body.preview.clone());
             }
             if let Some(risk) = self.body.risk {
                 fields.insert("risk".into(), risk.as_str().into());

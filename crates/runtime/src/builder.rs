@@ -49,6 +49,8 @@ impl WorkflowBuilder {
                 executors: BTreeMap::new(),
                 edges: Vec::new(),
                 start: None,
+                gates: Vec::new(),
+                smart: None,
                 limits: Limits::default(),
                 uses: BTreeMap::new(),
             },

@@ -7,6 +7,7 @@ use serde_json::Value;
 use signoff_core::graph::{ExecutorKind, Graph};
 use signoff_core::journal::ErrorInfo;
 use signoff_core::plan::Rules;
+use signoff_core::policy::{Gate, Policy};
 use signoff_core::schema::{self, Validator};
 use signoff_core::{Name, Workflow};
 
@@ -25,6 +26,8 @@ pub struct Definition {
     pub version: Name,
     /// Its graph.
     pub graph: Graph,
+    /// Its gates.
+    pub policy: Policy,
     executors: Vec<Arc<dyn Executor>>,
     agents: HashMap<Name, AgentProfile>,
     input: Validator,
@@ -41,6 +44,7 @@ impl Definition {
     pub(crate) fn compile(workflow: Workflow, parts: &Parts) -> Result<Self, ErrorInfo> {
         let graph =
             workflow.graph().map_err(|problem| ErrorInfo::new("invalid_workflow", problem))?;
+        let policy = policy(&workflow)?;
         let mut agents: HashMap<Name, Arc<AgentSpec>> = HashMap::new();
         for id in workflow.agents.keys() {
             let spec = AgentSpec::new(&workflow, id, parts)?;
@@ -82,7 +86,7 @@ impl Definition {
         let input = schema::compile(&workflow.input_schema())
             .map_err(|problem| ErrorInfo::new("invalid_workflow", problem))?;
         let version = workflow.version().into();
-        Ok(Self { workflow, version, graph, executors, agents, input })
+        Ok(Self { workflow, version, graph, policy, executors, agents, input })
     }
 
     /// Whether a run can start on `input`; if not, every problem.
@@ -107,4 +111,17 @@ impl Definition {
     pub(crate) fn rules(&self) -> Rules<'_> {
         Rules { graph: &self.graph, limits: &self.workflow.limits }
     }
+}
+
+/// The gates of a definition, ready to judge.
+fn policy(workflow: &Workflow) -> Result<Policy, ErrorInfo> {
+    let mut gates = Vec::with_capacity(workflow.gates.len());
+    for file in &workflow.gates {
+        gates.push(Gate::compile(file.clone()).map_err(|problems| {
+            let said: Vec<String> = problems.into_iter().map(|it| it.message).collect();
+            let message = format!("gate `{}`: {}", file.name, said.join("; "));
+            ErrorInfo::new("invalid_workflow", message)
+        })?);
+    }
+    Ok(Policy { gates, smart: workflow.smart.clone().unwrap_or_default() })
 }

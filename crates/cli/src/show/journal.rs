@@ -62,6 +62,17 @@ impl JournalReader {
             Event::Effect { activation, key, kind, outcome, .. } => {
                 self.effect(*activation, key, *kind, outcome)
             }
+            Event::Gated(gated) => {
+                let reasons: Vec<String> = gated.reasons.iter().map(ToString::to_string).collect();
+                let said = match gated.outcome {
+                    signoff_core::policy::Outcome::Allow => "may go on",
+                    signoff_core::policy::Outcome::Ask => "needs a person",
+                    signoff_core::policy::Outcome::Deny => "is not allowed",
+                };
+                let why = printable_line(&reasons.join("; "));
+                let text = if why.is_empty() { said.to_owned() } else { format!("{said}: {why}") };
+                what("gate", self.name(gated.activation), text)
+            }
             Event::Asked { activation, request, body, .. } => {
                 self.requests.insert(*request, *activation);
                 let text = format!("{}: {}", kind_title(body.kind).to_lowercase(), body.prompt);

@@ -70,6 +70,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_nothing")]
         took: u64,
     },
+    /// A call was judged by the gates.
+    Gated(Box<Gated>),
     /// A person is asked.
     Asked {
         /// Who asks.
@@ -220,6 +222,25 @@ fn is_zero(count: &u32) -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
 fn is_nothing(took: &u64) -> bool {
     *took == 0
+}
+
+/// What the gates said about a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gated {
+    /// Whose call.
+    pub activation: ActivationId,
+    /// Under which key.
+    pub key: Key,
+    /// The digest of what is done.
+    pub digest: String,
+    /// Whether it only looks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+    /// Whether it may be done.
+    pub outcome: crate::policy::Outcome,
+    /// Every reason, also those that changed nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<crate::policy::Reason>,
 }
 
 /// The place in another run that waits for this one.

@@ -49,10 +49,11 @@ pub struct Remembered {
 }
 
 /// Whether an action may be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It may.
+    #[default]
     Allow,
     /// Somebody must be asked.
     Ask,
@@ -61,7 +62,7 @@ pub enum Outcome {
 }
 
 /// What a policy says about an action.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
     /// Whether it may be done.
     pub outcome: Outcome,
@@ -80,14 +81,7 @@ pub struct Judgement {
 impl Policy {
     /// What the policy says about `action`.
     pub fn judge(&self, action: &Action, remembered: Remembered) -> Judgement {
-        let mut judgement = Judgement {
-            outcome: Outcome::Allow,
-            reasons: Vec::new(),
-            who: Vec::new(),
-            within: None,
-            risk: None,
-            notes: Vec::new(),
-        };
+        let mut judgement = Judgement::default();
         let (mut mandatory, mut optional) = (false, false);
         let scope = Scope::new(&[("action", &action.to_json())]);
         for gate in &self.gates {
@@ -136,18 +130,46 @@ impl Policy {
 }
 
 impl Judgement {
+    /// What holds for both of two actions that are done together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.outcome = self.outcome.max(other.outcome);
+        for reason in other.reasons {
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
+        }
+        for who in other.who {
+            if !self.who.contains(&who) {
+                self.who.push(who);
+            }
+        }
+        for note in other.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        self.risk = self.risk.max(other.risk);
+        if let Some((within, on_timeout)) = other.within {
+            self.limit(within, on_timeout);
+        }
+        self
+    }
+
+    fn limit(&mut self, within: Span, on_timeout: OnTimeout) {
+        self.within = Some(match self.within {
+            Some(before) => (before.0.min(within), stricter(before.1, on_timeout)),
+            None => (within, on_timeout),
+        });
+    }
+
     fn asks(&mut self, gate: &Gate) {
         let file = &gate.file;
         self.who.extend(file.who.clone());
         self.risk = self.risk.max(file.risk);
         self.notes.extend(file.note.clone());
         if let Some(within) = file.within {
-            let new = (within, file.on_timeout);
-            self.within = Some(match self.within {
-                Some(before) if before.0 <= within => (before.0, stricter(before.1, new.1)),
-                Some(before) => (new.0, stricter(before.1, new.1)),
-                None => new,
-            });
+            self.limit(within, file.on_timeout);
         }
     }
 }

@@ -27,5 +27,5 @@ pub use action::{Action, ActionKind, Counts};
 pub use checkpoint::Checkpoint;
 pub use gate::{Gate, GateFile, GateProblem, How, OnTimeout, Who};
 pub use judge::{Judgement, Outcome, Policy, Reason, Remembered};
-pub use shell::{Part, split};
+pub use shell::{Part, see_through, split};
 pub use smart::Smart;

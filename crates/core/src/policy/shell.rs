@@ -119,6 +119,23 @@ pub fn split(line: &str) -> Result<Vec<Part>, String> {
     Ok(parts)
 }
 
+/// The programs that a list of words runs, the program first and no shell between; or why that cannot be told. A shell
+/// that is given a line runs the programs of that line.
+pub fn see_through(words: &[String]) -> Result<Vec<Part>, String> {
+    let program = words.first().map_or("", |first| first.rsplit('/').next().unwrap_or(first));
+    if let (true, [_, flag, line]) = (SHELLS.contains(&program), words)
+        && flag == "-c"
+    {
+        return split(line);
+    }
+    let part = Part { words: words.to_vec(), writes: Vec::new() };
+    known(&part)?;
+    Ok(vec![part])
+}
+
+/// Programs that take a command line.
+const SHELLS: [&str; 5] = ["sh", "bash", "zsh", "dash", "ksh"];
+
 /// Programs that run others, given as text or found by themselves.
 const WRAPPERS: [&str; 22] = [
     "sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "exec", "source", ".", "env", "xargs",
@@ -172,6 +189,21 @@ mod tests {
         assert_eq!(writes("make &> log"), ["log"]);
         assert!(writes("echo '>' a").is_empty());
         assert!(writes("echo hi 2>&1").is_empty());
+    }
+
+    #[test]
+    fn a_shell_is_seen_through() {
+        let words = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            see_through(&words)
+        };
+        assert_eq!(words(&["ls", "a b"]).unwrap()[0].words, ["ls", "a b"]);
+        let parts = words(&["/bin/bash", "-c", "ls; echo x > a"]).unwrap();
+        assert_eq!((parts.len(), &parts[1].writes[0][..]), (2, "a"));
+        for opaque in [&["bash", "x.sh"][..], &["sudo", "ls"], &["sh", "-c", "$X"], &["env", "ls"]]
+        {
+            assert!(words(opaque).is_err(), "{opaque:?}");
+        }
     }
 
     #[test]

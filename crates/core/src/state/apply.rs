@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Activation, Answer, Call, Child, EffectState, RequestState, RunEnd, RunState};
+use super::{Activation, Answer, Call, Child, EffectState, Ledger, RequestState, RunEnd, RunState};
+use crate::decision::Decision;
 use crate::id::{ActivationId, Key, Name, RequestNo, Seq};
 use crate::journal::{
     Caller, Completed, Delivered, EffectKind, Entry, ErrorInfo, Event, Outcome, Payload, Usage,
@@ -90,6 +91,7 @@ impl RunState {
             joins: BTreeMap::new(),
             model_calls: BTreeMap::new(),
             usage: Usage::default(),
+            ledger: Ledger::default(),
             outputs: Vec::new(),
             paused: false,
             end: None,
@@ -126,6 +128,11 @@ impl RunState {
             }
             Event::Effect { activation, key, kind, outcome, .. } => {
                 self.effect(seq, *activation, key, *kind, outcome)?;
+                self.ledger.effect(*activation, key, outcome);
+            }
+            Event::Gated(gated) => {
+                self.activation(seq, gated.activation)?;
+                self.ledger.gated(gated.activation, gated);
             }
             Event::Asked { activation, key, request, body } => {
                 self.activation(seq, *activation)?.asked.insert(key.clone(), *request);
@@ -139,6 +146,12 @@ impl RunState {
                 self.requests.insert(*request, request_state);
             }
             Event::Decided { request, decision, by } => {
+                if let Some(request) = self.requests.get(request)
+                    && let Some(digest) = request.body.context["digest"].as_str()
+                {
+                    let denied = matches!(decision, Decision::Reject { .. });
+                    self.ledger.answered(digest, denied);
+                }
                 let answer = Answer::Decided { decision: decision.clone(), by: by.clone() };
                 self.answer(seq, *request, answer)?;
             }
@@ -365,6 +378,7 @@ impl RunState {
         for request in activation.asked.values() {
             self.requests.remove(request);
         }
+        self.ledger.closed(id);
         Ok(activation)
     }
 

@@ -6,6 +6,7 @@
 
 mod activation;
 mod apply;
+mod ledger;
 mod status;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 pub use activation::{Activation, Answer, Call, Child, EffectState, RequestState};
 pub use apply::JournalError;
+pub use ledger::Ledger;
 pub use status::RunStatus;
 
 use crate::decision::Actor;
@@ -61,6 +63,9 @@ pub struct RunState {
     /// What its model calls took.
     #[serde(default)]
     pub usage: Usage,
+    /// What it has done with tools, if its workflow has gates.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    pub ledger: Ledger,
     /// What the run has given so far.
     pub outputs: Vec<Arc<Value>>,
     /// Whether a person paused it.

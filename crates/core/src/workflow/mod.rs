@@ -36,6 +36,7 @@ pub use tree::{MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Position, Tree};
 pub use validate::Known;
 
 use crate::id::Name;
+use crate::policy::{GateFile, Smart};
 use crate::request::{RequestKind, Risk};
 use crate::time::Span;
 
@@ -97,6 +98,12 @@ pub struct Workflow {
     /// For `pattern: graph`: the executor that gets the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
+    /// Which tool calls need a person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateFile>,
+    /// When gates that are `smart` ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smart: Option<Smart>,
     /// Bounds on a run.
     #[serde(default, skip_serializing_if = "Limits::is_default")]
     pub limits: Limits,

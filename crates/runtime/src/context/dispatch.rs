@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
-use signoff_core::Key;
 use signoff_core::journal::{EffectKind, ErrorInfo, Outcome};
 use signoff_core::state::Answer;
+use signoff_core::{Actor, Key};
 use signoff_tools::{Invocation, Round, Tool, ToolError, ToolQuestion, ToolReply};
 
+use super::gate::Cleared;
 use super::{Context, Effect};
 
 /// The largest result that is kept whole, in bytes of JSON.
@@ -42,6 +43,14 @@ impl Context {
         tool: &Arc<dyn Tool>,
         arguments: &Value,
     ) -> Result<(Key, Result<Arc<Value>, ErrorInfo>), ErrorInfo> {
+        let (arguments, changed) = match self.clear(key, tool, arguments).await? {
+            Cleared::Go(None) => (arguments.clone(), None),
+            Cleared::Go(Some(changed)) => (changed.arguments, changed.by),
+            Cleared::Instead(result) => {
+                let told = self.effect(key, Effect::repeatable(), |_| async { result });
+                return Ok((key.into(), told.await));
+            }
+        };
         let mut rounds: Vec<Round> = Vec::new();
         // The same in every round: the tool is called again, but it is one call.
         let once: Arc<str> = self.idempotency_key(key).into();
@@ -53,7 +62,8 @@ impl Context {
                 now: self.cell.engine.clock.now(),
                 rounds: rounds.clone(),
             };
-            let result = match self.call_once(&key, tool, invocation).await? {
+            let call = self.call_once(&key, tool, invocation, changed.as_ref());
+            let result = match call.await? {
                 Outcome::Ok(value) => value,
                 Outcome::Err(error) => return Ok((key.into(), Err(error))),
                 Outcome::Reply(_) => {
@@ -89,6 +99,7 @@ impl Context {
         key: &str,
         tool: &Arc<dyn Tool>,
         invocation: Invocation,
+        changed: Option<&Actor>,
     ) -> Result<Outcome, ErrorInfo> {
         let spec = tool.spec();
         let effect = Effect {
@@ -100,6 +111,7 @@ impl Context {
         if effect.repeatable && !spec.effects.read_only && !self.is_done(key) {
             self.durable().await?;
         }
+        let given = changed.map(|_| invocation.arguments.clone());
         let performed = |_| async move {
             let schemas = &self.cell.engine.schemas;
             if let Err(problems) = schemas.check(&spec.parameters, &invocation.arguments) {
@@ -107,7 +119,13 @@ impl Context {
                 return Outcome::Err(ErrorInfo::new("tool_arguments", message));
             }
             match bounded(tool, invocation).await {
-                Ok(ToolReply::Done(value)) => Outcome::Ok(Arc::new(within_bounds(value))),
+                Ok(ToolReply::Done(value)) => {
+                    let value = within_bounds(value);
+                    Outcome::Ok(Arc::new(match changed {
+                        Some(by) => told_of_change(by, given, value),
+                        None => value,
+                    }))
+                }
                 Ok(ToolReply::Ask(question)) => {
                     Outcome::Ok(Arc::new(json!({ QUESTION: question })))
                 }
@@ -116,6 +134,12 @@ impl Context {
         };
         self.perform(key, effect, performed).await
     }
+}
+
+/// A result with what the model must know: that a person changed what it wanted to do.
+fn told_of_change(by: &Actor, arguments: Option<Value>, result: Value) -> Value {
+    let note = format!("{by} changed the arguments before the call was made");
+    json!({ "note": note, "arguments": arguments, "result": result })
 }
 
 /// Calls the tool, for as long as it may take; a panic in it is its own affair.

@@ -6,6 +6,7 @@
 
 mod dispatch;
 mod effect;
+mod gate;
 mod remote;
 mod wait;
 

@@ -38,6 +38,9 @@ pub(crate) struct Request {
     allowed: Vec<DecisionKind>,
     /// Why it is asked.
     reasons: Vec<String>,
+    /// What it would do, as the system and not the model says it: `summary`, `diff` or `detail`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<Value>,
     /// How much can go wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     risk: Option<Risk>,

@@ -11,6 +11,8 @@ mod schemas;
 
 use std::collections::BTreeSet;
 
+use crate::policy::Gate;
+
 use super::diagnostic::{Diagnostic, Problem, locate, quote, suggest};
 use super::tree::join;
 use super::{Pattern, Workflow};
@@ -47,6 +49,7 @@ pub(super) fn problems(workflow: &Workflow, known: &Known<'_>, whole: bool) -> V
     let mut check = Check { workflow, known, whole, problems: Vec::new() };
     check.names();
     check.limits();
+    check.gates();
     check.sections();
     check.agents();
     check.schemas();
@@ -131,6 +134,20 @@ impl Check<'_> {
         for (name, _) in zero.iter().filter(|(_, zero)| *zero) {
             let path = format!("/limits/{name}");
             self.report(Problem::value(path, format!("`{name}` must be more than nothing")));
+        }
+    }
+
+    fn gates(&mut self) {
+        let mut names = BTreeSet::new();
+        for (n, gate) in self.workflow.gates.iter().enumerate() {
+            if !names.insert(gate.name.as_str()) {
+                let message = format!("there are two gates {}", quote(&gate.name));
+                self.report(Problem::value(format!("/gates/{n}/name"), message));
+            }
+            for problem in Gate::compile(gate.clone()).err().into_iter().flatten() {
+                let path = format!("/gates/{n}/{}", problem.key);
+                self.report(Problem::value(path, problem.message));
+            }
         }
     }
 

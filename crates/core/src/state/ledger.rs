@@ -1,0 +1,97 @@
+//! What a run has done with tools so far, as far as gates need to know.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ActivationId, Key};
+use crate::journal::{Gated, Outcome};
+use crate::policy::{self, Counts};
+
+/// What a run has done with tools, counted. Kept only by runs whose workflow has gates.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ledger {
+    calls: u32,
+    writes: u32,
+    /// What was last done, and how often in a row.
+    last: Option<(String, u32)>,
+    /// How often what was done failed, by digest.
+    failures: BTreeMap<String, u32>,
+    /// What people denied, by digest. It is not asked again.
+    denied: BTreeSet<String>,
+    /// How often in a row people denied something.
+    denials: u32,
+    /// What is under way, by digest.
+    open: BTreeMap<ActivationId, BTreeMap<Key, String>>,
+}
+
+impl Ledger {
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What an action of this digest is judged by.
+    pub fn counts(&self, digest: &str) -> Counts {
+        let repeats =
+            self.last.as_ref().filter(|(last, _)| last == digest).map_or(0, |last| last.1);
+        Counts {
+            calls: self.calls,
+            writes: self.writes,
+            failures: self.failures.get(digest).copied().unwrap_or(0),
+            repeats,
+            denials: self.denials,
+        }
+    }
+
+    /// Whether people denied exactly this before.
+    pub fn is_denied(&self, digest: &str) -> bool {
+        self.denied.contains(digest)
+    }
+
+    /// How often in a row people denied something.
+    pub fn denials(&self) -> u32 {
+        self.denials
+    }
+
+    pub(super) fn gated(&mut self, activation: ActivationId, gated: &Gated) {
+        let open = self.open.entry(activation).or_default();
+        open.insert(gated.key.clone(), gated.digest.clone());
+        if gated.outcome != policy::Outcome::Allow {
+            return;
+        }
+        self.calls += 1;
+        self.writes += u32::from(!gated.read_only);
+        self.last = Some(match self.last.take() {
+            Some((last, times)) if last == gated.digest => (last, times + 1),
+            _ => (gated.digest.clone(), 1),
+        });
+    }
+
+    pub(super) fn effect(&mut self, activation: ActivationId, key: &Key, outcome: &Outcome) {
+        let Some(open) = self.open.get_mut(&activation) else { return };
+        if let Some(digest) = open.remove(key)
+            && matches!(outcome, Outcome::Err(_))
+        {
+            *self.failures.entry(digest).or_default() += 1;
+        }
+        if open.is_empty() {
+            self.open.remove(&activation);
+        }
+    }
+
+    /// A person answered a question about an action.
+    pub(super) fn answered(&mut self, digest: &str, denied: bool) {
+        if denied {
+            self.denied.insert(digest.to_owned());
+            self.denials += 1;
+        } else {
+            self.denials = 0;
+        }
+    }
+
+    pub(super) fn closed(&mut self, activation: ActivationId) {
+        self.open.remove(&activation);
+    }
+}
