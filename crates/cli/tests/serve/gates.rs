@@ -35,7 +35,7 @@ async fn a_call_waits_for_a_person_and_is_made_once() {
     let run = server.start("clerk", "go").await;
     let request = server.pending(&run).await;
     let found = server.read(&format!("/v1/requests/{request}")).await;
-    assert_eq!((&found["kind"], &found["risk"]), (&json!("tool_call"), &json!("medium")));
+    assert_eq!((&found["kind"], &found["risk"]), (&json!("tool_call"), &json!("high")));
     assert_eq!(found["context"]["proposal"], json!({ "path": "a.txt", "content": "hello" }));
     assert!(found["preview"]["diff"].as_str().unwrap().contains("+hello"), "{found}");
     assert_eq!(found["reasons"], json!(["before_file_edit"]));
