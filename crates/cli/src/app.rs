@@ -13,6 +13,7 @@ use crate::args::Global;
 use crate::config::Config;
 use crate::failure::{Failure, Result};
 use crate::library::{Library, Report};
+use crate::policy;
 use crate::style::printable;
 use crate::traces::Tracing;
 
@@ -122,9 +123,20 @@ impl App {
         for workflow in workflows {
             builder = builder.workflow(workflow);
         }
-        let engine = builder.build().map_err(lacks)?;
+        let engine = builder.environment(config.environment()).build().map_err(lacks)?;
+        if let Some(path) = config.policy() {
+            engine.set_operator_policy(Some(policy::read(&path)?))?;
+        }
         self.traces.start(&engine);
         Ok(engine)
+    }
+
+    /// Reads the operator's policy again whenever its file changes.
+    pub(crate) fn watch_policy(&self, engine: &Engine) -> Result<()> {
+        if let Some(path) = self.config()?.policy() {
+            policy::watch(engine.clone(), path);
+        }
+        Ok(())
     }
 
     /// The traces of what its engine drives.

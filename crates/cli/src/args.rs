@@ -72,6 +72,9 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Look at the record of decisions
     Audit(AuditArgs),
+    /// Check gates that hold for all workflows, and try them out
+    #[command(after_help = help::POLICY)]
+    Policy(PolicyArgs),
     /// Say who may come in to the server
     #[command(after_help = help::USER)]
     User(UserArgs),
@@ -294,6 +297,36 @@ pub(crate) enum SchemaOf {
     Workflow,
     /// signoff.toml
     Config,
+    /// A policy file
+    Policy,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyArgs {
+    #[command(subcommand)]
+    pub(crate) command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Check policy files: every problem, with line and column
+    Check {
+        /// The files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Say what a policy would have said of what was done before; nothing is changed
+    Test {
+        /// The policy file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// How many runs are looked at, the newest first
+        #[arg(long, value_name = "N", default_value = "100")]
+        runs: usize,
+        /// Print one action that would go otherwise a line as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]

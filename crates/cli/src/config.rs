@@ -10,6 +10,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 use signoff_a2a::{A2aAgent, A2aConfig};
+use signoff_core::Name;
 use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind, ScriptReader};
 use signoff_runtime::{Clock, SystemClock};
@@ -39,6 +40,12 @@ pub(crate) struct Config {
     /// Agents that run elsewhere and speak A2A, by the name workflows know them by: `remote: NAME`.
     #[serde(default)]
     a2a: BTreeMap<String, A2aConfig>,
+    /// A file with gates that hold for all workflows; see `signoff schema policy`.
+    #[serde(default)]
+    policy: Option<PathBuf>,
+    /// What this place is called in conditions of gates: `production`, `staging` … `local`, if nothing is said.
+    #[serde(default)]
+    environment: Option<String>,
     /// Where it was read; paths in it are relative to this.
     #[serde(skip)]
     folder: PathBuf,
@@ -101,6 +108,16 @@ impl Config {
         })?;
         config.folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(config)
+    }
+
+    /// The file with gates that hold for all workflows.
+    pub(crate) fn policy(&self) -> Option<PathBuf> {
+        self.policy.as_ref().map(|path| self.folder.join(path))
+    }
+
+    /// What this place is called.
+    pub(crate) fn environment(&self) -> Option<Name> {
+        self.environment.as_deref().map(Name::from)
     }
 
     /// The tools of this program that are configured.

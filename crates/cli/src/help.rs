@@ -62,6 +62,14 @@ Examples:
   signoff user add bob --tenant acme --role legal
   signoff user remove bob";
 
+pub(crate) const POLICY: &str = "\
+A policy holds for all workflows, besides the gates of their own. `policy` in signoff.toml names the file;
+a server reads it again when it changes.
+
+Examples:
+  signoff policy check policy.yaml
+  signoff policy test policy.yaml --runs 500";
+
 pub(crate) const FORK: &str = "\
 Nothing of the old run changes, and nothing up to the place is done again. If the entry at SEQ
 is a decision, the new run begins just before it.

@@ -11,6 +11,8 @@ mod bounds;
 mod bridge;
 #[path = "serve/bridge_questions.rs"]
 mod bridge_questions;
+#[path = "serve/deciders.rs"]
+mod deciders;
 #[path = "serve/devui.rs"]
 mod devui;
 #[path = "serve/document.rs"]
@@ -19,16 +21,18 @@ mod document;
 mod errors;
 #[path = "serve/framework.rs"]
 mod framework;
-#[path = "serve/logs.rs"]
-mod logs;
 #[path = "serve/gates.rs"]
 mod gates;
+#[path = "serve/logs.rs"]
+mod logs;
 #[path = "serve/marks.rs"]
 mod marks;
 #[path = "serve/openai.rs"]
 mod openai;
 #[path = "serve/planner.rs"]
 mod planner;
+#[path = "serve/policy.rs"]
+mod policy;
 #[path = "serve/qlaw.rs"]
 mod qlaw;
 #[path = "serve/races.rs"]

@@ -127,7 +127,7 @@ fn word(request: &RequestBody, text: &str) -> Option<Decision> {
         request.allowed.contains(&kind) && (words.contains(&word.as_str()) || word == kind.as_str())
     };
     if is(DecisionKind::Reject, NO) {
-        return Some(Decision::Reject { reason: rest, then: Then::Continue });
+        return Some(Decision::reject(rest, Then::Continue));
     }
     // "yes, if it is cheaper" is a condition; "approve: as discussed" is a remark.
     if rest.is_some() && !colon {

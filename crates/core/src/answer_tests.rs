@@ -26,7 +26,7 @@ fn budget() -> RequestBody {
 }
 
 fn reject(reason: Option<&str>) -> Decision {
-    Decision::Reject { reason: reason.map(str::to_owned), then: Then::Continue }
+    Decision::reject(reason.map(str::to_owned), Then::Continue)
 }
 
 #[test]

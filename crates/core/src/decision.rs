@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::deciders::Unasked;
 use crate::id::Name;
+use crate::policy::{Granted, Remember};
 use crate::request::{RequestBody, RequestKind};
 use crate::schema;
 
@@ -108,7 +110,7 @@ pub enum Then {
 }
 
 /// The one accepted answer to a request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "decision", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Decision {
     /// Answer with a value that fits the response schema.
@@ -121,9 +123,9 @@ pub enum Decision {
         /// A remark for the record.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-        /// Whether to remember this for later requests of the same kind.
+        /// Whether this holds for more than this once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        remember: Option<String>,
+        remember: Option<Remember>,
     },
     /// Yes, with this value instead of the proposed one.
     Edit {
@@ -141,6 +143,9 @@ pub enum Decision {
         /// Whether the run goes on.
         #[serde(default)]
         then: Then,
+        /// Whether this holds for more than this once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remember: Option<Remember>,
     },
     /// Change it and show it again.
     Revise {
@@ -200,6 +205,20 @@ impl Decision {
         }
     }
 
+    /// What is to be remembered of it, if anything.
+    pub fn remember(&self) -> Option<(Granted, &Remember)> {
+        match self {
+            Self::Approve { remember, .. } => Some((Granted::Approve, remember.as_ref()?)),
+            Self::Reject { remember, .. } => Some((Granted::Deny, remember.as_ref()?)),
+            _ => None,
+        }
+    }
+
+    /// A plain no.
+    pub fn reject(reason: Option<String>, then: Then) -> Self {
+        Self::Reject { reason, then, remember: None }
+    }
+
     /// The value it carries, if it carries one that must fit the response schema.
     pub fn value(&self) -> Option<&Value> {
         match self {
@@ -221,6 +240,20 @@ pub enum Refusal {
         /// What would be accepted.
         allowed: Vec<DecisionKind>,
     },
+    /// Others are asked.
+    #[error("`{by}` is not asked here; {asked} may decide")]
+    NotAsked {
+        /// Who tried.
+        by: Actor,
+        /// Who may.
+        asked: String,
+    },
+    /// It is about a run that they started themselves.
+    #[error("`{by}` started this run, and somebody else must decide")]
+    OwnRun {
+        /// Who tried.
+        by: Actor,
+    },
     /// The value does not fit the response schema.
     #[error("the answer does not fit: {}", problems.join("; "))]
     Invalid {
@@ -237,6 +270,18 @@ fn words(kinds: &[DecisionKind]) -> String {
 pub const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 impl RequestBody {
+    /// Whether this one may decide.
+    pub fn admit(&self, by: &Actor, roles: &[Name]) -> Result<(), Refusal> {
+        let Some(deciders) = &self.deciders else { return Ok(()) };
+        deciders.admit(by, roles).map_err(|why| match why {
+            Unasked::OwnRun => Refusal::OwnRun { by: by.clone() },
+            Unasked::NotNamed => {
+                let asked: Vec<String> = deciders.who.iter().map(ToString::to_string).collect();
+                Refusal::NotAsked { by: by.clone(), asked: asked.join(" and ") }
+            }
+        })
+    }
+
     /// Whether `decision` is an answer this request accepts.
     pub fn check(&self, decision: &Decision) -> Result<(), Refusal> {
         self.check_with(decision, &schema::Compiled::default())

@@ -1,5 +1,6 @@
 //! Conditions and small transformations in CEL, bounded.
 
+use cel::common::ast::Expr as Node;
 use serde_json::Value;
 
 /// The longest expression accepted.
@@ -72,6 +73,37 @@ impl Expr {
     /// The text it was compiled from.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// The fields of `variable` that it asks for by name.
+    pub fn fields_of(&self, variable: &str) -> std::collections::BTreeSet<String> {
+        let mut fields = std::collections::BTreeSet::new();
+        let mut todo = vec![self.program.expression()];
+        while let Some(node) = todo.pop() {
+            match &node.expr {
+                Node::Select(select) => {
+                    if matches!(&select.operand.expr, Node::Ident(name) if name == variable) {
+                        fields.insert(select.field.clone());
+                    }
+                    todo.push(&select.operand);
+                }
+                Node::Call(call) => {
+                    todo.extend(call.target.as_deref());
+                    todo.extend(&call.args);
+                }
+                Node::List(list) => todo.extend(&list.elements),
+                Node::Comprehension(it) => todo.extend([
+                    &it.iter_range,
+                    &it.accu_init,
+                    &it.loop_cond,
+                    &it.loop_step,
+                    &it.result,
+                ]),
+                // A name by itself, a literal; maps and structs give no condition.
+                _ => {}
+            }
+        }
+        fields
     }
 
     /// Its value, with `variables` in place.

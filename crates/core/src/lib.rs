@@ -5,6 +5,7 @@
 //! to append next. The layers above perform what is planned and append what happened.
 
 pub mod answer;
+pub mod deciders;
 pub mod decision;
 pub mod expr;
 pub mod graph;

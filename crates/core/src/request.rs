@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::deciders::Deciders;
 use crate::decision::{Actor, Decision, DecisionKind};
 use crate::id::{ConversationId, Name, RequestId, RunId, Tenant};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// What kind of question it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -159,9 +160,15 @@ pub struct RequestBody {
     /// Who should answer it, where that is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
+    /// Who may decide; anybody, if none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deciders: Option<Box<Deciders>>,
     /// When it stops being answerable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// How often people are reminded of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remind: Option<Span>,
 }
 
 impl RequestBody {
@@ -179,7 +186,9 @@ impl RequestBody {
             risk: None,
             preview: Value::Null,
             who: None,
+            deciders: None,
             expires_at: None,
+            remind: None,
         }
     }
 
@@ -329,6 +338,9 @@ impl Request {
             }
             if let Some(who) = &self.body.who {
                 fields.insert("who".into(), who.as_str().into());
+            }
+            if let Some(deciders) = &self.body.deciders {
+                fields.insert("deciders".into(), serde_json::json!(deciders));
             }
             if let Some(at) = self.body.expires_at {
                 fields.insert("expires_at".into(), at.rfc3339().into());

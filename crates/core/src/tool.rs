@@ -66,6 +66,24 @@ impl Effects {
         all.into_iter().filter(|(holds, _)| *holds).map(|(_, name)| name).collect()
     }
 
+    /// Those that these words say.
+    pub fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut effects = Self::default();
+        for name in names {
+            match name {
+                "read_only" => effects.read_only = true,
+                "idempotent" => effects.idempotent = true,
+                "destructive" => effects.destructive = true,
+                "open_world" => effects.open_world = true,
+                "file_edit" => effects.file_edit = true,
+                "execute" => effects.execute = true,
+                "network" => effects.network = true,
+                _ => {}
+            }
+        }
+        effects
+    }
+
     /// Whether a call may simply be made again when it is not known to have happened.
     pub fn repeatable(self) -> bool {
         self.read_only || self.idempotent

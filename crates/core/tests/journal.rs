@@ -10,6 +10,7 @@ use signoff_core::journal::{
     Payload, Reply, Started, Usage, decode, encode, to_json,
 };
 use signoff_core::message::{Message, Part, Role, ToolCall, ToolResult};
+use signoff_core::policy::{Reach, Remember};
 use signoff_core::request::RequestBody;
 use signoff_core::{ConversationId, RunId, Tenant, Timestamp};
 
@@ -101,12 +102,15 @@ fn payload() -> impl Strategy<Value = Payload> {
 fn decision() -> impl Strategy<Value = Decision> {
     prop_oneof![
         values().prop_map(|content| Decision::Respond { content }),
-        (maybe_text(), maybe_text())
-            .prop_map(|(note, remember)| Decision::Approve { note, remember }),
+        (maybe_text(), any::<bool>()).prop_map(|(note, remember)| Decision::Approve {
+            note,
+            remember: remember.then_some(Remember::Reach(Reach::Run)),
+        }),
         (values(), maybe_text()).prop_map(|(value, note)| Decision::Edit { value, note }),
         (maybe_text(), any::<bool>()).prop_map(|(reason, stop)| Decision::Reject {
             reason,
-            then: if stop { Then::Stop } else { Then::Continue }
+            then: if stop { Then::Stop } else { Then::Continue },
+            remember: None,
         }),
         maybe_text().prop_map(|feedback| Decision::Revise { feedback }),
         maybe_text().prop_map(|feedback| Decision::Redo { feedback }),

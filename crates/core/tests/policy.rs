@@ -4,9 +4,10 @@
 
 use proptest::prelude::*;
 use serde_json::json;
+use signoff_core::deciders::Who;
 use signoff_core::policy::{
     Action, ActionKind, Checkpoint, Counts, Gate, GateFile, How, OnTimeout, Outcome, Policy,
-    Remembered, Who, split,
+    Remembered, split,
 };
 use signoff_core::{Effects, Risk, Span};
 
@@ -18,7 +19,9 @@ fn file(name: &str, when: Option<&str>, ask: How) -> GateFile {
         who: None,
         within: None,
         on_timeout: OnTimeout::Deny,
-        escalate_to: None,
+        escalation: Vec::new(),
+        finally: None,
+        remind: None,
         risk: None,
         note: None,
     }
@@ -72,8 +75,8 @@ fn the_most_restrictive_wins() {
         policy(gates).judge(&write("a"), remembered).outcome
     };
     let nothing = Remembered::default();
-    let approved = Remembered { approved: true, denied: false };
-    let denied = Remembered { approved: true, denied: true };
+    let approved = Remembered { approved: true, ..Remembered::default() };
+    let denied = Remembered { approved: true, denied: true, bypass: false };
     assert_eq!(judge(&[], nothing), Outcome::Allow);
     assert_eq!(judge(&[(yes, How::Audit)], nothing), Outcome::Allow);
     assert_eq!(judge(&[(no, How::Deny), (no, How::Always)], nothing), Outcome::Allow);
@@ -103,7 +106,7 @@ fn smart_asks_if_something_speaks_for_it() {
     );
     let counts = Counts { writes: 60, failures: 3, repeats: 3, ..Counts::default() };
     assert_eq!(reasons(&Action { counts, ..write("a") }), ["writes", "failures", "loop"]);
-    let approved = Remembered { approved: true, denied: false };
+    let approved = Remembered { approved: true, ..Remembered::default() };
     assert_eq!(policy.judge(&write("production/x"), approved).outcome, Outcome::Allow);
 }
 
@@ -189,7 +192,7 @@ fn a_wrong_gate_is_refused_with_everything_that_is_wrong() {
     let fine = GateFile { risk: Some(Risk::Low), who: None, ..timed };
     assert!(Gate::compile(fine.clone()).is_ok());
     assert_eq!(wrong(GateFile { within: None, ..fine.clone() }), ["on_timeout"]);
-    assert_eq!(wrong(GateFile { on_timeout: OnTimeout::Escalate, ..fine }), ["escalate_to"]);
+    assert_eq!(wrong(GateFile { on_timeout: OnTimeout::Escalate, ..fine }), ["escalation"]);
 }
 
 fn how() -> impl Strategy<Value = How> {
@@ -218,7 +221,7 @@ proptest! {
         some in gates(), more in gates(), approved: bool, denied: bool, secret: bool,
     ) {
         let action = write(if secret { "production/secret" } else { "a" });
-        let remembered = Remembered { approved, denied };
+        let remembered = Remembered { approved, denied, bypass: false };
         let before = policy(some.clone()).judge(&action, remembered);
         let all: Vec<_> = some.iter().chain(&more).cloned().collect();
         let after = policy(all.clone()).judge(&action, remembered);

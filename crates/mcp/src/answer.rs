@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn reject() -> Decision {
-        Decision::Reject { reason: None, then: signoff_core::decision::Then::Continue }
+        Decision::reject(None, signoff_core::decision::Then::Continue)
     }
 
     #[test]

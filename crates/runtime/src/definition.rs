@@ -27,7 +27,7 @@ pub struct Definition {
     /// Its graph.
     pub graph: Graph,
     /// Its gates.
-    pub policy: Policy,
+    pub policy: Arc<Policy>,
     executors: Vec<Arc<dyn Executor>>,
     agents: HashMap<Name, AgentProfile>,
     input: Validator,
@@ -44,7 +44,7 @@ impl Definition {
     pub(crate) fn compile(workflow: Workflow, parts: &Parts) -> Result<Self, ErrorInfo> {
         let graph =
             workflow.graph().map_err(|problem| ErrorInfo::new("invalid_workflow", problem))?;
-        let policy = policy(&workflow)?;
+        let policy = Arc::new(policy(&workflow)?);
         let mut agents: HashMap<Name, Arc<AgentSpec>> = HashMap::new();
         for id in workflow.agents.keys() {
             let spec = AgentSpec::new(&workflow, id, parts)?;
@@ -123,5 +123,5 @@ fn policy(workflow: &Workflow) -> Result<Policy, ErrorInfo> {
             ErrorInfo::new("invalid_workflow", message)
         })?);
     }
-    Ok(Policy { gates, smart: workflow.smart.clone().unwrap_or_default() })
+    Ok(Policy { gates, smart: workflow.smart.clone().unwrap_or_default(), shadow: false })
 }

@@ -17,6 +17,7 @@ mod executor;
 mod live;
 mod output;
 mod patterns;
+mod rules;
 mod scheduler;
 
 pub use agent::{AgentProfile, HANDED_OVER};
@@ -26,8 +27,8 @@ pub use context::{Context, Effect, View};
 pub use definition::Definition;
 pub use driver::DriveEnd;
 pub use engine::{
-    DecideError, DecideOutcome, DecideRequest, Engine, EngineBuilder, EngineError, ForkRun,
-    RunView, StartRun, Started, new_id, new_secret,
+    Change, DecideError, DecideOutcome, DecideRequest, Engine, EngineBuilder, EngineError, ForkRun,
+    RuleError, RunView, StartRun, Started, Trial, new_id, new_secret,
 };
 pub use executor::{BoxFuture, Executor};
 pub use live::{Live, LiveEvent, ModelCall};

@@ -404,10 +404,7 @@ async fn aborting_inside_stops_the_whole_run() {
         let run = world.run("outer", json!(null)).await;
         world.engine.idle().await;
         let inside = world.pending(&run).remove(0);
-        let stop = Decision::Reject {
-            reason: Some("no money".into()),
-            then: signoff_core::decision::Then::Stop,
-        };
+        let stop = Decision::reject(Some("no money".into()), signoff_core::decision::Then::Stop);
         let decide = DecideRequest::new(inside.id, stop).by(Actor::new("boss"));
         world.engine.decide(decide).await.unwrap();
         world.engine.idle().await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use signoff_core::Refusal;
 use signoff_core::journal::ErrorInfo;
 use signoff_core::request::Request;
-use signoff_runtime::{DecideError, EngineError};
+use signoff_runtime::{DecideError, EngineError, RuleError};
 use signoff_store::StoreError;
 
 /// What can be wrong, each with a stable code and a status.
@@ -32,6 +32,9 @@ pub(crate) enum Problem {
     UnknownResponse,
     UnknownConversation,
     UnknownItem,
+    UnknownGrant,
+    InvalidPolicy,
+    NoneDecided,
     MethodNotAllowed,
     BodyTimeout,
     ConversationBusy,
@@ -39,6 +42,8 @@ pub(crate) enum Problem {
     VersionConflict,
     AlreadyDecided,
     AlreadyClaimed,
+    NotAsked,
+    OwnRun,
     RunOver,
     Expired,
     Cancelled,
@@ -83,6 +88,9 @@ impl Problem {
             Self::UnknownResponse => "unknown_response",
             Self::UnknownConversation => "unknown_conversation",
             Self::UnknownItem => "unknown_item",
+            Self::UnknownGrant => "unknown_grant",
+            Self::InvalidPolicy => "invalid_policy",
+            Self::NoneDecided => "none_decided",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::BodyTimeout => "body_timeout",
             Self::ConversationBusy => "conversation_busy",
@@ -90,6 +98,8 @@ impl Problem {
             Self::VersionConflict => "version_conflict",
             Self::AlreadyDecided => "already_decided",
             Self::AlreadyClaimed => "already_claimed",
+            Self::NotAsked => "not_asked",
+            Self::OwnRun => "own_run",
             Self::RunOver => "run_over",
             Self::Expired => "expired",
             Self::Cancelled => "cancelled",
@@ -125,7 +135,11 @@ impl Problem {
             Self::TooManyRequests | Self::TooManyMessages | Self::TooManyAttached => {
                 StatusCode::TOO_MANY_REQUESTS
             }
-            Self::HostRefused | Self::OriginRefused | Self::NotPermitted => StatusCode::FORBIDDEN,
+            Self::HostRefused
+            | Self::OriginRefused
+            | Self::NotPermitted
+            | Self::NotAsked
+            | Self::OwnRun => StatusCode::FORBIDDEN,
             Self::UnknownRoute
             | Self::UnknownCode
             | Self::UnknownWorkflow
@@ -133,7 +147,8 @@ impl Problem {
             | Self::UnknownRequest
             | Self::UnknownResponse
             | Self::UnknownConversation
-            | Self::UnknownItem => StatusCode::NOT_FOUND,
+            | Self::UnknownItem
+            | Self::UnknownGrant => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::ConversationBusy
@@ -141,6 +156,7 @@ impl Problem {
             | Self::VersionConflict
             | Self::AlreadyDecided
             | Self::AlreadyClaimed
+            | Self::NoneDecided
             | Self::RunOver => StatusCode::CONFLICT,
             Self::Expired | Self::Cancelled => StatusCode::GONE,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -149,6 +165,7 @@ impl Problem {
             | Self::DecisionNotAllowed
             | Self::InvalidAnswer
             | Self::AmbiguousAnswer
+            | Self::InvalidPolicy
             | Self::CannotFork => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -303,6 +320,27 @@ impl From<ErrorInfo> for ApiError {
     }
 }
 
+impl From<RuleError> for ApiError {
+    fn from(error: RuleError) -> Self {
+        let message = error.to_string();
+        match error {
+            RuleError::Invalid(problems) => {
+                let problems: Vec<Value> = problems
+                    .into_iter()
+                    .map(|(at, what)| json!({ "at": at, "problem": what }))
+                    .collect();
+                Self::new(Problem::InvalidPolicy, message)
+                    .hint("nothing was changed")
+                    .details(json!({ "problems": problems }))
+            }
+            RuleError::Stale(_) => Self::new(Problem::VersionConflict, message)
+                .hint("read it again, and change what it says now"),
+            RuleError::TooMuch(_) => Self::new(Problem::InvalidBody, message),
+            RuleError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<DecideError> for ApiError {
     fn from(error: DecideError) -> Self {
         let message = error.to_string();
@@ -325,6 +363,14 @@ impl From<DecideError> for ApiError {
             DecideError::Refused(Refusal::Invalid { problems }) => {
                 Self::new(Problem::InvalidAnswer, message).details(json!({ "problems": problems }))
             }
+            DecideError::Refused(Refusal::NotAsked { .. }) => {
+                Self::new(Problem::NotAsked, message).hint("reassign it, or ask one of them")
+            }
+            DecideError::Refused(Refusal::OwnRun { .. }) => Self::new(Problem::OwnRun, message)
+                .hint("a gate says `not_initiator`; without users, `signoff user add` makes some"),
+            DecideError::Stale(request) => Self::new(Problem::VersionConflict, message)
+                .hint("read it again and decide on what it says now")
+                .details(standing(&request)),
             DecideError::Store(error) => error.into(),
         }
     }

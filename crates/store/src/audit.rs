@@ -3,13 +3,58 @@
 use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
+use signoff_core::journal::Gated;
+use signoff_core::policy::{Grant, Outcome};
 use signoff_core::time::Timestamp;
 use signoff_core::{Actor, RequestId, Tenant};
 
-use crate::AuditEntry;
+use crate::{AuditEntry, PolicyRecord};
 
 /// What the audit says of a request that nobody answered in time.
 pub(crate) const EXPIRED: &str = r#"{"decision":"expired"}"#;
+
+/// What it says of one that people were reminded of.
+pub(crate) const REMINDED: &str = r#"{"decision":"reminded"}"#;
+
+/// What lines about a tenant's policy are about.
+pub(crate) const POLICY: &str = "policy";
+
+/// What it says of a policy that was set or taken back.
+pub(crate) fn policy_set(record: &PolicyRecord) -> String {
+    let digest = record.body.as_ref().map(|body| hex_sha256(body.as_bytes()));
+    let said = serde_json::json!({
+        "decision": "policy_set", "version": record.version, "sha256": digest,
+    });
+    said.to_string()
+}
+
+/// What it says of a decision that is remembered.
+pub(crate) fn granted(grant: &Grant) -> String {
+    serde_json::json!({ "decision": "remembered", "grant": grant }).to_string()
+}
+
+/// What it says of one that was taken back.
+pub(crate) fn ended() -> String {
+    r#"{"decision":"forgotten"}"#.to_owned()
+}
+
+/// What it says of an action that gates judged, without anybody being asked.
+pub(crate) fn judged(gated: &Gated) -> Option<String> {
+    if gated.reasons.is_empty() || gated.outcome == Outcome::Ask {
+        return None;
+    }
+    let decision = if gated.approved.is_empty() { gated.outcome.as_str() } else { "consumed" };
+    let said = serde_json::json!({
+        "decision": decision, "tool": gated.tool, "digest": gated.digest,
+        "reasons": gated.reasons, "approved": gated.approved, "policy": gated.policy,
+    });
+    Some(said.to_string())
+}
+
+/// Who judges by rules.
+pub(crate) fn policy_actor() -> Actor {
+    Actor::new("policy")
+}
 
 /// Who lets requests expire.
 pub(crate) fn clock_actor() -> Actor {

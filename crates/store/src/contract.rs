@@ -21,8 +21,10 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use signoff_core::deciders::Deciders;
 use signoff_core::id::{ActivationId, ConversationId, Key, Name, RequestId, RunId, Seq, Tenant};
 use signoff_core::journal::{Entry, ErrorInfo, Input, Outcome};
+use signoff_core::policy::Grant;
 use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
 use signoff_core::state::RunStatus;
 use signoff_core::time::{Span, Timestamp};
@@ -30,6 +32,7 @@ use signoff_core::{Actor, Decision};
 
 use crate::conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 use crate::people::{Mark, Marked, Note, NoteLine, User};
+use crate::rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -253,8 +256,16 @@ pub struct Decide {
     pub decision: Decision,
     /// By whom.
     pub by: Actor,
+    /// The roles they have.
+    pub roles: Vec<Name>,
     /// Now.
     pub at: Timestamp,
+    /// The version of the request they saw, if that matters.
+    pub version: Option<u32>,
+    /// Who must agree, if it takes more than one: those of the request.
+    pub deciders: Option<Box<Deciders>>,
+    /// What is to be remembered of it.
+    pub grant: Option<Box<Grant>>,
     /// Take a lease on the run along with it, if nobody holds one.
     pub claim: Option<Claim>,
 }
@@ -269,8 +280,21 @@ pub enum Decided {
         /// The position of the run's last entry at that moment.
         head: Seq,
     },
+    /// It counts, and others must agree. This is the request with what it was noted as.
+    Voted(Box<Request>),
     /// The request was not pending any more; this is how it stands. Nothing changed.
     TooLate(Box<Request>),
+    /// The request was changed since it was seen; this is how it stands. Nothing changed.
+    Stale(Box<Request>),
+}
+
+/// What came of several decisions.
+#[derive(Clone, Debug)]
+pub enum DecidedAll {
+    /// They were taken, in the order they were given.
+    Taken(Vec<Decided>),
+    /// Nothing changed because of these: their place among those given, and how they stand.
+    Refused(Vec<(usize, Decided)>),
 }
 
 /// A line of the audit: a decision or an expiry, chained to the line before it.
@@ -407,6 +431,13 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// gets a line, the run gets the input and becomes ready.
     fn decide(&self, decide: Decide) -> BoxFuture<'static, Result<Decided, StoreError>>;
 
+    /// Takes several decisions in one transaction, all or none: if one of them is too late or on an older version, nothing
+    /// changes, and the answer says of each how it stands; those that could have been taken are not among it.
+    fn decide_all(
+        &self,
+        decides: Vec<Decide>,
+    ) -> BoxFuture<'static, Result<DecidedAll, StoreError>>;
+
     /// Leases up to `limit` runs that are ready and that nobody holds a live lease on.
     fn claim(
         &self,
@@ -530,6 +561,25 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// All users, by name.
     fn users(&self) -> Result<Vec<User>, StoreError>;
 
+    /// Sets a tenant's policy, or takes it back.
+    fn put_policy(&self, put: PutPolicy) -> BoxFuture<'static, Result<PolicyPut, StoreError>>;
+
+    /// The policy that a tenant has set or taken back, if it ever has.
+    fn policy(&self, tenant: &Tenant) -> Result<Option<PolicyRecord>, StoreError>;
+
+    /// Remembers a decision.
+    fn add_grant(&self, grant: Grant) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// What a tenant's people want remembered and what can still be used, in the order it was granted. Some may be
+    /// past their time.
+    fn grants(&self, tenant: &Tenant) -> Result<Vec<Grant>, StoreError>;
+
+    /// Takes back what is remembered. `false` if there is no such thing.
+    fn end_grant(&self, end: EndGrant) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// Uses something that is remembered for so many times. `false` if it is used up or taken back.
+    fn use_grant(&self, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>>;
+
     /// Everything that was noted on requests after note number `after`, in order, at most `limit`.
     fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError>;
 
@@ -556,6 +606,11 @@ pub enum Due {
     },
     /// A request's deadline.
     Request {
+        /// Which request.
+        request: u32,
+    },
+    /// People are reminded of a request.
+    Reminder {
         /// Which request.
         request: u32,
     },

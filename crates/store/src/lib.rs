@@ -16,17 +16,19 @@ mod entries;
 pub mod failpoint;
 mod memory;
 mod people;
+mod rules;
 mod scoped;
 mod sqlite;
 
 pub use audit::hex_sha256;
 pub use contract::{
-    Append, Assigned, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, Definition, Due, End,
-    Ends, Follows, Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter, Rest, RunFilter,
-    RunRecord, Scope, Snapshot, Store, StoreError,
+    Append, Assigned, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, DecidedAll,
+    Definition, Due, End, Ends, Follows, Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter,
+    Rest, RunFilter, RunRecord, Scope, Snapshot, Store, StoreError,
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 pub use memory::MemoryStore;
 pub use people::{Mark, Marked, Note, NoteLine, Noted, User};
+pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};

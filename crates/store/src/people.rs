@@ -1,10 +1,11 @@
 //! People: who may come in, and what they note on requests besides deciding them.
 
 use serde::{Deserialize, Serialize};
-use signoff_core::Actor;
+use signoff_core::deciders::Vote;
 use signoff_core::id::{Name, RequestId, Tenant};
 use signoff_core::request::{Request, RequestStatus};
 use signoff_core::time::Timestamp;
+use signoff_core::{Actor, Decision};
 
 /// Somebody who may come in with a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,17 @@ pub enum Noted {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<Actor>,
     },
+    /// I would decide so; others must agree. Noted by deciding.
+    Voted {
+        /// How.
+        #[serde(flatten)]
+        decision: Decision,
+        /// The roles that counted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        roles: Vec<Name>,
+    },
+    /// It has waited for long. Noted by the clock.
+    Reminded,
     /// Something to know about it.
     Commented {
         /// The comment.
@@ -89,12 +101,33 @@ pub struct NoteLine {
     pub note: Note,
 }
 
+/// The votes among what was noted, one a person, with `vote` as the last. `None` if that was said before.
+pub(crate) fn votes_with(notes: &[Note], vote: &Vote) -> Option<Vec<Vote>> {
+    let mut votes: Vec<Vote> = Vec::new();
+    for note in notes {
+        if let Noted::Voted { decision, roles } = &note.what {
+            votes.retain(|before| before.by != note.by);
+            votes.push(Vote {
+                by: note.by.clone(),
+                roles: roles.clone(),
+                decision: decision.clone(),
+            });
+        }
+    }
+    if votes.iter().any(|before| before.by == vote.by && before.decision == vote.decision) {
+        return None;
+    }
+    votes.retain(|before| before.by != vote.by);
+    votes.push(vote.clone());
+    Some(votes)
+}
+
 /// Who looks after a request once it is marked; or what came of it, where there is nothing to note.
 pub(crate) fn assignee_after(request: &Request, mark: &Mark) -> Result<Option<Actor>, Marked> {
     let now = &request.assignee;
     let stands = |how: fn(Box<Request>) -> Marked| Err(how(Box::new(request.clone())));
     let after = match &mark.what {
-        Noted::Commented { .. } => return Ok(now.clone()),
+        Noted::Commented { .. } | Noted::Voted { .. } | Noted::Reminded => return Ok(now.clone()),
         _ if request.status != RequestStatus::Pending => return stands(Marked::Closed),
         Noted::Claimed | Noted::Released if now.as_ref().is_some_and(|it| *it != mark.by) => {
             return stands(Marked::Held);

@@ -5,16 +5,17 @@
 
 use std::sync::Arc;
 
-use signoff_core::id::{ConversationId, RequestId, RunId, Seq, Tenant};
+use signoff_core::id::{ConversationId, Name, RequestId, RunId, Seq, Tenant};
 use signoff_core::journal::{Entry, Input};
+use signoff_core::policy::Grant;
 use signoff_core::request::Request;
 use signoff_core::time::{Span, Timestamp};
 
 use crate::{
     Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
-    Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked, NewRun, NodeId,
-    Note, NoteLine, Page, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
-    entries,
+    Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease, LoadedRun, Mark,
+    Marked, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, PutPolicy,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User, entries,
 };
 
 /// The store as `tenant` sees it.
@@ -253,6 +254,40 @@ impl Store for Scoped {
     ) -> Result<Page<ConversationRecord>, StoreError> {
         let filter = ConversationFilter { tenant: Some(self.tenant.clone()), ..filter.clone() };
         self.store.conversations(&filter, cursor, limit)
+    }
+
+    fn decide_all(
+        &self,
+        decides: Vec<Decide>,
+    ) -> BoxFuture<'static, Result<DecidedAll, StoreError>> {
+        match decides.iter().try_for_each(|decide| self.own_request(&decide.request)) {
+            Ok(()) => self.store.decide_all(decides),
+            Err(error) => refused(error),
+        }
+    }
+
+    fn put_policy(&self, put: PutPolicy) -> BoxFuture<'static, Result<PolicyPut, StoreError>> {
+        self.store.put_policy(PutPolicy { tenant: self.tenant.clone(), ..put })
+    }
+
+    fn policy(&self, _: &Tenant) -> Result<Option<PolicyRecord>, StoreError> {
+        self.store.policy(&self.tenant)
+    }
+
+    fn add_grant(&self, grant: Grant) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.store.add_grant(Grant { tenant: self.tenant.clone(), ..grant })
+    }
+
+    fn grants(&self, _: &Tenant) -> Result<Vec<Grant>, StoreError> {
+        self.store.grants(&self.tenant)
+    }
+
+    fn end_grant(&self, end: EndGrant) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.store.end_grant(EndGrant { tenant: self.tenant.clone(), ..end })
+    }
+
+    fn use_grant(&self, _: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
+        refused(StoreError::Failed("whoever drives a run uses what is remembered".to_owned()))
     }
 
     fn put_user(&self, _: User, _: bool) -> BoxFuture<'static, Result<bool, StoreError>> {

@@ -5,6 +5,7 @@ mod check;
 mod fork;
 mod inbox;
 mod journal;
+mod policy;
 mod resume;
 mod run;
 mod runs;
@@ -48,6 +49,7 @@ async fn carry_out(app: App, cli: ServeArgs, command: Option<Command>) -> Result
         Some(Command::Check(args)) => check::perform(&app, &args),
         Some(Command::Schema(args)) => schema::perform(&args),
         Some(Command::Audit(args)) => audit::perform(&app, args.command),
+        Some(Command::Policy(args)) => policy::perform(&app, args.command),
         Some(Command::User(args)) => user::perform(&app, args.command).await,
         Some(Command::Bench(args)) => crate::bench::run(&args).map(|()| Exit::Done),
         Some(Command::Completions { shell }) => {

@@ -25,7 +25,7 @@ pub(crate) async fn perform(app: &App, command: UserCommand) -> Result<Exit> {
 
 async fn add(app: &App, args: UserAddArgs) -> Result<Exit> {
     let name = word("NAME", &args.name)?;
-    if name.as_str() == "local" || name.as_str() == "system" {
+    if ["local", "system", "policy", "default"].contains(&name.as_str()) {
         return Err(Failure::usage(format!("`{name}` is not a name for a user"))
             .hint("it stands for whoever sits at this machine, and for the program itself")
             .into());

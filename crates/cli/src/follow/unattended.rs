@@ -17,7 +17,7 @@ impl Follow {
         let reason = Some(DENY_REASON.to_owned());
         let allowed = &request.body.allowed;
         if allowed.contains(&DecisionKind::Reject) {
-            self.decide(request, Decision::Reject { reason, then: Then::Continue }).await
+            self.decide(request, Decision::reject(reason, Then::Continue)).await
         } else if allowed.contains(&DecisionKind::Abort) {
             self.decide(request, Decision::Abort { reason }).await
         } else {

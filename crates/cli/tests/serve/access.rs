@@ -22,14 +22,17 @@ pub(crate) fn user(place: &Place, args: &[&str]) -> (bool, String) {
 }
 
 /// A request with a token.
-async fn ask(
+pub(crate) async fn ask(
     client: &Client,
     token: &str,
     method: Method,
     path: &str,
     body: Option<&Value>,
 ) -> (u16, Value) {
-    let mut request = client.request(method, path).bearer_auth(token);
+    let mut request = client.request(method, path);
+    if !token.is_empty() {
+        request = request.bearer_auth(token);
+    }
     if let Some(body) = body {
         request = request.json(body);
     }
@@ -38,11 +41,11 @@ async fn ask(
     (status, serde_json::from_str(&response.text().await.unwrap()).unwrap_or_default())
 }
 
-async fn get(client: &Client, token: &str, path: &str) -> (u16, Value) {
+pub(crate) async fn get(client: &Client, token: &str, path: &str) -> (u16, Value) {
     ask(client, token, Method::GET, path, None).await
 }
 
-async fn post(client: &Client, token: &str, path: &str, body: Value) -> (u16, Value) {
+pub(crate) async fn post(client: &Client, token: &str, path: &str, body: Value) -> (u16, Value) {
     ask(client, token, Method::POST, path, Some(&body)).await
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{Place, Server, text};
 
 /// A clerk who writes a file and says what came of it; `gates` as YAML.
-fn clerk(place: &Place, gates: &str, calls: &str) -> Server {
+pub(crate) fn clerk(place: &Place, gates: &str, calls: &str) -> Server {
     std::fs::create_dir_all(place.path("workspace")).unwrap();
     let config = "[tools.files]\nroot = \"workspace\"\n[tools.command]\nallow = [\"bash\", \"ls\", \"echo\"]\n";
     std::fs::write(place.path("signoff.toml"), config).unwrap();
@@ -18,7 +18,7 @@ fn clerk(place: &Place, gates: &str, calls: &str) -> Server {
     place.serve()
 }
 
-const WRITE: &str = "- { turn: 1, call: [{ tool: write_file, arguments: { path: a.txt, content: hello } }] }\n- { turn: 2, text: done }\n";
+pub(crate) const WRITE: &str = "- { turn: 1, call: [{ tool: write_file, arguments: { path: a.txt, content: hello } }] }\n- { turn: 2, text: done }\n";
 const EDITS: &str = "  - { name: before_file_edit }\n";
 
 /// What the last tool result said.

@@ -231,8 +231,19 @@ pub struct Gated {
     pub activation: ActivationId,
     /// Under which key.
     pub key: Key,
+    /// What is called.
+    pub tool: Name,
     /// The digest of what is done.
     pub digest: String,
+    /// What is about to be done, as gates saw it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub action: Value,
+    /// Which rules judged: the versions of what holds besides the workflow.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub policy: String,
+    /// The requests whose approval this uses up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approved: Vec<RequestNo>,
     /// Whether it only looks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,

@@ -19,7 +19,7 @@ pub fn input(state: &RunState, input: &Input) -> Vec<Event> {
             let decided =
                 Event::Decided { request: *request, decision: decision.clone(), by: by.clone() };
             match decision {
-                Decision::Abort { reason } | Decision::Reject { reason, then: Then::Stop } => {
+                Decision::Abort { reason } | Decision::Reject { reason, then: Then::Stop, .. } => {
                     let end = Event::RunCancelled { by: by.clone(), reason: reason.clone() };
                     std::iter::once(decided).chain(ending(state, Some(*request), end)).collect()
                 }

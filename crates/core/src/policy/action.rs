@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::id::Name;
+use crate::journal::Cost;
 use crate::tool::Effects;
 
 /// What kind of action it is.
@@ -15,6 +16,8 @@ pub enum ActionKind {
     Tool,
     /// A program is run: one part of what a tool that runs commands was given.
     Command,
+    /// An agent elsewhere is told something.
+    Remote,
     /// An agent hands the conversation to another.
     Handoff,
     /// A plan is about to be carried out.
@@ -31,6 +34,7 @@ impl ActionKind {
         match self {
             Self::Tool => "tool",
             Self::Command => "command",
+            Self::Remote => "remote",
             Self::Handoff => "handoff",
             Self::Plan => "plan",
             Self::StepBefore => "step_before",
@@ -52,6 +56,22 @@ pub struct Counts {
     pub repeats: u32,
     /// Actions in a row that people denied.
     pub denials: u32,
+    /// What asking models has cost.
+    pub cost: Cost,
+}
+
+impl Counts {
+    #[allow(clippy::cast_precision_loss)] // money, in whole units
+    fn to_json(self) -> Value {
+        json!({
+            "calls": self.calls,
+            "writes": self.writes,
+            "failures": self.failures,
+            "repeats": self.repeats,
+            "denials": self.denials,
+            "cost": self.cost.0 as f64 / 1e9,
+        })
+    }
 }
 
 /// Something that is about to be done.
@@ -61,6 +81,8 @@ pub struct Action {
     pub kind: ActionKind,
     /// The tool, or the first word of a command, or who is handed to.
     pub name: Name,
+    /// What the tool is, as a digest of how it presents itself: another one gets another.
+    pub implementation: String,
     /// What it is given.
     pub arguments: Value,
     /// What it does to the world, as the tool declares.
@@ -75,6 +97,8 @@ pub struct Action {
     pub phase: Option<Name>,
     /// The step of its plan.
     pub step: Option<u32>,
+    /// The workflow.
+    pub workflow: Name,
     /// What the operator calls this place: `production`, `staging` …
     pub environment: Name,
     /// What the run has done so far.
@@ -89,6 +113,7 @@ impl Action {
         Self {
             kind: ActionKind::Tool,
             name: name.into(),
+            implementation: String::new(),
             targets: targets(&arguments),
             arguments,
             effects,
@@ -96,6 +121,7 @@ impl Action {
             agent_path: Vec::new(),
             phase: None,
             step: None,
+            workflow: "".into(),
             environment: "local".into(),
             counts: Counts::default(),
             opaque: None,
@@ -113,10 +139,47 @@ impl Action {
             "command": self.command,
             "agent": self.agent_path.last(),
             "agent_path": self.agent_path,
+            "workflow": self.workflow,
             "phase": self.phase,
             "step": self.step,
             "environment": self.environment,
-            "counts": self.counts,
+            "counts": self.counts.to_json(),
+            "opaque": self.opaque,
+        })
+    }
+
+    /// An action as it was kept in a journal.
+    pub fn from_json(kept: &Value) -> Option<Self> {
+        let words = |name: &str| -> Vec<String> {
+            let items = kept[name].as_array().into_iter().flatten();
+            items.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let text = |name: &str| kept[name].as_str().map(Name::from);
+        let count = |name: &str| {
+            u32::try_from(kept["counts"][name].as_u64().unwrap_or(0)).unwrap_or(u32::MAX)
+        };
+        Some(Self {
+            kind: serde_json::from_value(kept["kind"].clone()).ok()?,
+            name: text("tool")?,
+            implementation: String::new(),
+            arguments: kept["arguments"].clone(),
+            effects: Effects::from_names(words("effects").iter().map(String::as_str)),
+            targets: words("targets"),
+            command: words("command"),
+            agent_path: words("agent_path").into_iter().map(Name::from).collect(),
+            workflow: text("workflow").unwrap_or_default(),
+            phase: text("phase"),
+            step: kept["step"].as_u64().and_then(|step| u32::try_from(step).ok()),
+            environment: text("environment").unwrap_or_default(),
+            counts: Counts {
+                calls: count("calls"),
+                writes: count("writes"),
+                failures: count("failures"),
+                repeats: count("repeats"),
+                denials: count("denials"),
+                cost: Cost::default(),
+            },
+            opaque: kept["opaque"].as_str().map(str::to_owned),
         })
     }
 
@@ -125,6 +188,7 @@ impl Action {
         let mut bound = json!({
             "kind": self.kind.as_str(),
             "name": self.name,
+            "implementation": self.implementation,
             "arguments": self.arguments,
             "command": self.command,
             "agent_path": self.agent_path,
@@ -136,6 +200,24 @@ impl Action {
         digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
     }
 }
+
+/// What conditions may ask of an action.
+pub(crate) const FIELDS: [&str; 14] = [
+    "kind",
+    "tool",
+    "arguments",
+    "effects",
+    "targets",
+    "command",
+    "agent",
+    "agent_path",
+    "workflow",
+    "phase",
+    "step",
+    "environment",
+    "counts",
+    "opaque",
+];
 
 /// The names under which tools say what they are about.
 const TARGETS: [&str; 12] = [

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Checkpoint;
+use super::{Action, Checkpoint, FIELDS};
+use crate::deciders::Who;
 use crate::expr::Expr;
 use crate::request::Risk;
 use crate::time::Span;
+use crate::tool::Effects;
 
 /// The variables a condition may use.
 pub(crate) const VARIABLES: &[&str] = &["action"];
-/// The most people who must agree.
-const MAX_COUNT: u8 = 20;
+/// The most stages of an escalation.
+const MAX_STAGES: usize = 4;
 
 /// When a gate asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -49,39 +51,15 @@ pub enum OnTimeout {
     Approve,
 }
 
-/// Who may decide.
+/// Who is asked next when nobody answers in time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Who {
-    /// These users.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub users: Vec<String>,
-    /// Users with one of these roles.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<String>,
-    /// How many of them must agree.
-    #[serde(default = "one")]
-    pub count: u8,
-    /// Whether one who denies decides for all.
-    #[serde(default = "yes")]
-    pub veto: bool,
-    /// Whether whoever started the run may not.
-    #[serde(default)]
-    pub not_initiator: bool,
-}
-
-fn one() -> u8 {
-    1
-}
-
-fn yes() -> bool {
-    true
-}
-
-impl Default for Who {
-    fn default() -> Self {
-        Self { users: Vec::new(), roles: Vec::new(), count: 1, veto: true, not_initiator: false }
-    }
+pub struct Stage {
+    /// Who may decide then.
+    pub who: Who,
+    /// How long they have; as long as those before, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Span>,
 }
 
 /// A gate as it is written.
@@ -105,9 +83,15 @@ pub struct GateFile {
     /// What happens then.
     #[serde(default)]
     pub on_timeout: OnTimeout,
-    /// Who is asked then, with `on_timeout: escalate`.
+    /// Who is asked then, one after the other, with `on_timeout: escalate`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalation: Vec<Stage>,
+    /// What happens when the last of them has not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub escalate_to: Option<Who>,
+    pub finally: Option<OnTimeout>,
+    /// How often people are reminded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remind: Option<Span>,
     /// How much can go wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
@@ -154,6 +138,10 @@ impl Gate {
                 wrong("when", problem);
                 None
             }
+            (_, Some(Ok(expr))) if unfit(&expr).is_some() => {
+                wrong("when", unfit(&expr).unwrap_or_default());
+                None
+            }
             (Some(checkpoint), Some(Ok(expr))) => Some(About::Both(checkpoint, Arc::new(expr))),
             (Some(checkpoint), None) => Some(About::Checkpoint(checkpoint)),
             (None, Some(Ok(expr))) => Some(About::Condition(Arc::new(expr))),
@@ -165,23 +153,29 @@ impl Gate {
                 None
             }
         };
-        for (key, who) in [("who", &file.who), ("escalate_to", &file.escalate_to)] {
-            if who.as_ref().is_some_and(|who| !(1..=MAX_COUNT).contains(&who.count)) {
-                wrong(key, format!("`count` is a number from 1 to {MAX_COUNT}"));
-            }
-            let named = who.as_ref().filter(|who| who.roles.is_empty() && !who.users.is_empty());
-            if named.is_some_and(|who| usize::from(who.count) > who.users.len()) {
-                wrong(key, "more must agree than are named".to_owned());
+        let stages = file.escalation.iter().map(|stage| ("escalation", &stage.who));
+        for (key, who) in file.who.iter().map(|who| ("who", who)).chain(stages) {
+            if let Some(problem) = who.problem() {
+                wrong(key, problem);
             }
         }
         let timed_out = file.on_timeout != OnTimeout::Deny;
         if timed_out && file.within.is_none() {
             wrong("on_timeout", "it needs `within`".to_owned());
         }
-        if (file.on_timeout == OnTimeout::Escalate) != file.escalate_to.is_some() {
-            wrong("escalate_to", "it goes with `on_timeout: escalate`".to_owned());
+        let escalates = file.on_timeout == OnTimeout::Escalate;
+        if escalates == file.escalation.is_empty() || (!escalates && file.finally.is_some()) {
+            wrong("escalation", "it goes with `on_timeout: escalate`".to_owned());
         }
-        if file.on_timeout == OnTimeout::Approve && file.risk.is_none_or(|risk| risk > Risk::Low) {
+        if file.escalation.len() > MAX_STAGES {
+            wrong("escalation", format!("at most {MAX_STAGES} stages"));
+        }
+        if file.finally == Some(OnTimeout::Escalate) {
+            wrong("finally", "after the last stage there is nobody left".to_owned());
+        }
+        let approves =
+            file.on_timeout == OnTimeout::Approve || file.finally == Some(OnTimeout::Approve);
+        if approves && file.risk.is_none_or(|risk| risk > Risk::Low) {
             wrong("on_timeout", "only what has `risk: low` is done when nobody answers".to_owned());
         }
         match about {
@@ -189,4 +183,26 @@ impl Gate {
             _ => Err(problems),
         }
     }
+}
+
+/// Why a condition can never be judged: it asks for what no action has, or gives something else than true or false.
+fn unfit(expr: &Expr) -> Option<String> {
+    let asked = expr.fields_of("action");
+    if let Some(unknown) = asked.iter().find(|field| !FIELDS.contains(&field.as_str())) {
+        let known = FIELDS.join(", ");
+        return Some(format!("an action has no `{unknown}`; it has {known}"));
+    }
+    // What a tool is given is not known here; everything else is of one type.
+    let guesses = asked.contains("arguments");
+    let (effects, command) = (Effects::default(), vec!["ls".to_owned()]);
+    let action = Action {
+        phase: Some("control".into()),
+        step: Some(1),
+        opaque: Some("it depends".to_owned()),
+        agent_path: vec!["agent".into()],
+        targets: vec!["a".to_owned()],
+        command,
+        ..Action::tool("tool", serde_json::json!({}), effects)
+    };
+    expr.holds(&[("action", &action.to_json())]).err().filter(|_| !guesses)
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::gate::About;
-use super::{Action, Gate, How, OnTimeout, Smart, Who};
+use super::{Action, Gate, How, OnTimeout, Smart, Stage};
+use crate::deciders::Who;
 use crate::expr::Scope;
 use crate::id::Name;
 use crate::request::Risk;
@@ -16,6 +17,8 @@ pub struct Policy {
     pub gates: Vec<Gate>,
     /// When those that are `smart` ask.
     pub smart: Smart,
+    /// Whether it is only tried out: it is noted what it would say, and nobody is asked.
+    pub shadow: bool,
 }
 
 /// Why something was asked, denied or noted.
@@ -46,6 +49,8 @@ pub struct Remembered {
     pub approved: bool,
     /// It was denied.
     pub denied: bool,
+    /// Nobody is asked for now.
+    pub bypass: bool,
 }
 
 /// Whether an action may be done.
@@ -61,6 +66,17 @@ pub enum Outcome {
     Deny,
 }
 
+impl Outcome {
+    /// The word used in the journal.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 /// What a policy says about an action.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
@@ -72,10 +88,18 @@ pub struct Judgement {
     pub who: Vec<Who>,
     /// The shortest time that a gate gives, and what happens then. The stricter, if they differ.
     pub within: Option<(Span, OnTimeout)>,
+    /// Who is asked next, one after the other.
+    pub escalation: Vec<Stage>,
+    /// What happens when the last of them has not answered. The stricter, if gates differ.
+    pub finally: OnTimeout,
+    /// How often people are reminded.
+    pub remind: Option<Span>,
     /// The largest risk that a gate names.
     pub risk: Option<Risk>,
     /// What people should know.
     pub notes: Vec<String>,
+    /// A gate that is `smart` is about it, and found nothing that speaks for asking.
+    pub unsure: bool,
 }
 
 impl Policy {
@@ -84,6 +108,15 @@ impl Policy {
         let mut judgement = Judgement::default();
         let (mut mandatory, mut optional) = (false, false);
         let scope = Scope::new(&[("action", &action.to_json())]);
+        let denials = action.counts.denials;
+        if self.smart.denials > 0 && denials >= self.smart.denials && !self.gates.is_empty() {
+            mandatory = true;
+            judgement.reasons.push(Reason {
+                gate: "breaker".into(),
+                criterion: "denials".to_owned(),
+                evidence: format!("{denials} in a row"),
+            });
+        }
         for gate in &self.gates {
             let (holds, doubt) = gate.holds(action, &scope);
             if !holds {
@@ -112,7 +145,9 @@ impl Policy {
                     if !doubt.is_empty() {
                         found.push(reason("unclear", doubt));
                     }
-                    if !found.is_empty() {
+                    if found.is_empty() {
+                        judgement.unsure = true;
+                    } else {
                         optional = true;
                         judgement.reasons.append(&mut found);
                         judgement.asks(gate);
@@ -122,8 +157,11 @@ impl Policy {
         }
         if remembered.denied {
             judgement.outcome = Outcome::Deny;
-        } else if mandatory || (optional && !remembered.approved) {
+        } else if !remembered.bypass && (mandatory || (optional && !remembered.approved)) {
             judgement.outcome = judgement.outcome.max(Outcome::Ask);
+        }
+        if self.shadow {
+            judgement.only_noted();
         }
         judgement
     }
@@ -134,6 +172,7 @@ impl Judgement {
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.outcome = self.outcome.max(other.outcome);
+        self.unsure |= other.unsure;
         for reason in other.reasons {
             if !self.reasons.contains(&reason) {
                 self.reasons.push(reason);
@@ -153,7 +192,17 @@ impl Judgement {
         if let Some((within, on_timeout)) = other.within {
             self.limit(within, on_timeout);
         }
+        self.escalate(&other.escalation, Some(other.finally));
+        self.remind = self.remind.into_iter().chain(other.remind).min();
         self
+    }
+
+    /// Keeps what would have been said, and says nothing.
+    fn only_noted(&mut self) {
+        let would = self.outcome.as_str();
+        let reasons = std::mem::take(&mut self.reasons);
+        let noted = |reason: Reason| Reason { criterion: format!("shadow {would}"), ..reason };
+        *self = Self { reasons: reasons.into_iter().map(noted).collect(), ..Self::default() };
     }
 
     fn limit(&mut self, within: Span, on_timeout: OnTimeout) {
@@ -161,6 +210,19 @@ impl Judgement {
             Some(before) => (before.0.min(within), stricter(before.1, on_timeout)),
             None => (within, on_timeout),
         });
+    }
+
+    fn escalate(&mut self, stages: &[Stage], finally: Option<OnTimeout>) {
+        if stages.is_empty() {
+            return;
+        }
+        let finally = finally.unwrap_or_default();
+        if self.escalation.is_empty() {
+            self.escalation = stages.to_vec();
+            self.finally = finally;
+        } else {
+            self.finally = stricter(self.finally, finally);
+        }
     }
 
     fn asks(&mut self, gate: &Gate) {
@@ -171,6 +233,8 @@ impl Judgement {
         if let Some(within) = file.within {
             self.limit(within, file.on_timeout);
         }
+        self.escalate(&file.escalation, file.finally);
+        self.remind = self.remind.into_iter().chain(file.remind).min();
     }
 }
 

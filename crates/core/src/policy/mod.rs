@@ -18,14 +18,20 @@
 
 mod action;
 mod checkpoint;
+mod file;
 mod gate;
+mod grant;
 mod judge;
 mod shell;
 mod smart;
 
+pub(crate) use action::FIELDS;
 pub use action::{Action, ActionKind, Counts};
 pub use checkpoint::Checkpoint;
-pub use gate::{Gate, GateFile, GateProblem, How, OnTimeout, Who};
+pub use file::PolicyFile;
+pub(crate) use file::gate_problems;
+pub use gate::{Gate, GateFile, GateProblem, How, OnTimeout, Stage};
+pub use grant::{About, Alike, Grant, Granted, Place, Reach, Remember, Shown};
 pub use judge::{Judgement, Outcome, Policy, Reason, Remembered};
 pub use shell::{Part, see_through, split};
-pub use smart::Smart;
+pub use smart::{Judge, Smart};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use schemars::JsonSchema;
 
 use super::{Action, Reason};
+use crate::time::Span;
 
 /// When a `smart` gate asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +23,44 @@ pub struct Smart {
     pub failures: u32,
     /// After how many times the same in a row.
     pub repeats: u32,
+    /// After how many denials in a row everything is asked for, until somebody agrees to something.
+    pub denials: u32,
+    /// From which cost of the run on, in the currency of the price list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// A model that is asked where nothing of this speaks for asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge: Option<Judge>,
+}
+
+/// A model that says how much can go wrong. It can only lead to asking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Judge {
+    /// The model, by its alias.
+    #[serde(default = "default_model")]
+    pub model: String,
+    /// From which risk on people are asked, from 0 to 1.
+    #[serde(default = "threshold")]
+    pub threshold: f64,
+    /// How long it may take.
+    #[serde(default = "timeout")]
+    pub timeout: Span,
+    /// What it should know about this place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+}
+
+fn default_model() -> String {
+    "default".to_owned()
+}
+
+fn threshold() -> f64 {
+    0.7
+}
+
+fn timeout() -> Span {
+    Span::seconds(90)
 }
 
 impl Default for Smart {
@@ -51,6 +90,9 @@ impl Default for Smart {
             writes: 50,
             failures: 3,
             repeats: 3,
+            denials: 3,
+            cost: None,
+            judge: None,
         }
     }
 }
@@ -75,6 +117,11 @@ impl Smart {
             speaks("destructive", "it cannot be undone".to_owned());
         }
         let counts = action.counts;
+        #[allow(clippy::cast_precision_loss)] // money, in whole units
+        let spent = counts.cost.0 as f64 / 1e9;
+        if self.cost.is_some_and(|bound| spent >= bound) {
+            speaks("cost", format!("{} so far", counts.cost));
+        }
         for (criterion, count, bound) in [
             ("writes", counts.writes, self.writes),
             ("failures", counts.failures, self.failures),

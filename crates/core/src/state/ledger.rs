@@ -42,6 +42,7 @@ impl Ledger {
             failures: self.failures.get(digest).copied().unwrap_or(0),
             repeats,
             denials: self.denials,
+            ..Counts::default()
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 });
 
 /// A generated schema says `"format": "uint32"`, which no checker knows; bounds say the same to all.
-fn bound_numbers(schema: &mut Value) {
+pub(super) fn bound_numbers(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if fields.get("format") == Some(&json!("uint32")) {

@@ -16,9 +16,14 @@ static VALIDATOR: LazyLock<Option<Validator>> =
 
 /// Every problem of `value` as a workflow file.
 pub(super) fn problems(value: &Value) -> Vec<Problem> {
+    problems_by(VALIDATOR.as_ref(), value)
+}
+
+/// Every problem of `value` as a file that `validator` knows.
+pub(super) fn problems_by(validator: Option<&Validator>, value: &Value) -> Vec<Problem> {
     // The schema is made from our own types; a test holds that it compiles.
-    let Some(validator) = VALIDATOR.as_ref() else {
-        return vec![Problem::value("", "the schema of workflow files is broken")];
+    let Some(validator) = validator else {
+        return vec![Problem::value("", "the schema of such files is broken")];
     };
     validator.iter_errors(value).take(MAX_PROBLEMS).flat_map(|error| explain(&error)).collect()
 }

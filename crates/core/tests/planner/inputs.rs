@@ -15,7 +15,7 @@ fn inputs() -> impl Strategy<Value = Input> {
         (number.clone(), 0..6_u8).prop_map(move |(request, n)| {
             let decision = match n {
                 0 => Decision::Abort { reason: None },
-                1 => Decision::Reject { reason: None, then: signoff_core::decision::Then::Stop },
+                1 => Decision::reject(None, signoff_core::decision::Then::Stop),
                 2 => Decision::approve(),
                 n => Decision::respond(n),
             };

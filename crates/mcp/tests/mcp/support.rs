@@ -98,7 +98,7 @@ pub(crate) fn answered(question: &ToolQuestion, decision: Option<Decision>) -> R
 }
 
 pub(crate) fn reject() -> Decision {
-    Decision::Reject { reason: None, then: signoff_core::decision::Then::Continue }
+    Decision::reject(None, signoff_core::decision::Then::Continue)
 }
 
 /// Whether a process is there and not merely waiting to be buried.

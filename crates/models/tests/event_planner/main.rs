@@ -84,7 +84,7 @@ async fn edited_amounts_are_what_the_plan_says() {
 
 #[tokio::test]
 async fn a_rejected_budget_becomes_a_lean_one_without_asking_again() {
-    let reject = Decision::Reject { reason: Some("too much".into()), then: Then::Continue };
+    let reject = Decision::reject(Some("too much".into()), Then::Continue);
     let played = play(PARTY, answers(1, reject)).await;
     assert_eq!(played.asked.len(), 3);
     assert!(played.summaries["budget"].contains("lean"), "{:?}", played.summaries);

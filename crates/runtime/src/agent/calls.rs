@@ -33,7 +33,8 @@ impl Turn<'_> {
         key: &str,
         calls: &[&ToolCall],
     ) -> Result<Option<Name>, ErrorInfo> {
-        let (mut questions, mut work, mut handed) = (Vec::new(), Vec::new(), None);
+        let (mut questions, mut work) = (Vec::new(), Vec::new());
+        let (mut handed, mut handing) = (None, None);
         for call in calls {
             let effect: Key = format!("{key}/{}", call.id).into();
             if &*call.name == REQUEST_USER_INPUT {
@@ -53,7 +54,7 @@ impl Turn<'_> {
                 ),
             };
             if let Wanted::Handoff(to) = &wanted {
-                handed = Some(to.clone());
+                (handed, handing) = (Some(to.clone()), Some(effect.clone()));
             }
             work.push((effect, *call, wanted));
         }
@@ -67,7 +68,10 @@ impl Turn<'_> {
                         .await
                         .map(|(key, _)| key);
                 }
-                Wanted::Handoff(to) => Ok(json!({ HANDED_TO: to })),
+                Wanted::Handoff(to) => match ctx.clear_handoff(&effect, &to).await? {
+                    None => Ok(json!({ HANDED_TO: to })),
+                    Some(refused) => Err(refused),
+                },
                 // It was there when it was called, and has asked something since: its question is not
                 // its result.
                 Wanted::Nothing(problem) if ctx.has_asked(&effect) => {
@@ -82,7 +86,11 @@ impl Turn<'_> {
         }))
         .await;
         for key in keys {
-            self.unfinished.push(Part::Effect(key?));
+            let key = key?;
+            if handing.as_ref() == Some(&key) && self.ctx.has_failed(&key) {
+                handed = None;
+            }
+            self.unfinished.push(Part::Effect(key));
         }
         if handed.is_some() || !questions.is_empty() {
             let message = self.close();

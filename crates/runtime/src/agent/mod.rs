@@ -20,7 +20,7 @@ use signoff_core::journal::{ErrorInfo, Payload};
 
 pub use spec::AgentProfile;
 pub(crate) use spec::AgentSpec;
-pub(crate) use turn::{Turn, TurnEnd};
+pub(crate) use turn::{Turn, TurnEnd, as_text};
 
 use crate::context::{Context, View};
 use crate::executor::{BoxFuture, Executor};

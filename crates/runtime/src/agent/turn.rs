@@ -199,7 +199,7 @@ fn as_call(part: &Part) -> Option<&ToolCall> {
     }
 }
 
-pub(super) fn as_text(part: &Part) -> Option<&str> {
+pub(crate) fn as_text(part: &Part) -> Option<&str> {
     match part {
         Part::Text(text) => Some(text),
         _ => None,

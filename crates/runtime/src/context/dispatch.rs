@@ -94,6 +94,11 @@ impl Context {
         }
     }
 
+    /// Whether what was done under this key came to nothing.
+    pub(crate) fn has_failed(&self, key: &str) -> bool {
+        matches!(self.outcome(key), Some(Outcome::Err(_)))
+    }
+
     async fn call_once(
         &self,
         key: &str,
@@ -122,7 +127,7 @@ impl Context {
                 Ok(ToolReply::Done(value)) => {
                     let value = within_bounds(value);
                     Outcome::Ok(Arc::new(match changed {
-                        Some(by) => told_of_change(by, given, value),
+                        Some(by) => told_of_change(by, given.as_ref(), &value),
                         None => value,
                     }))
                 }
@@ -137,7 +142,7 @@ impl Context {
 }
 
 /// A result with what the model must know: that a person changed what it wanted to do.
-fn told_of_change(by: &Actor, arguments: Option<Value>, result: Value) -> Value {
+fn told_of_change(by: &Actor, arguments: Option<&Value>, result: &Value) -> Value {
     let note = format!("{by} changed the arguments before the call was made");
     json!({ "note": note, "arguments": arguments, "result": result })
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use signoff_core::journal::ErrorInfo;
-use signoff_core::{Span, Workflow};
+use signoff_core::{Name, Span, Workflow};
 use signoff_models::Provider;
 use signoff_store::{NodeId, Store};
 use signoff_tools::{Remote, Tool, ToolSource};
@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::definition::Definition;
 use crate::executor::{Executor, Function};
 use crate::live::Broadcaster;
+use crate::rules::RuleBook;
 
 /// Collects what an engine needs.
 pub struct EngineBuilder {
@@ -28,6 +29,7 @@ pub struct EngineBuilder {
     lease_ttl: Span,
     parts: Parts,
     workflows: Vec<Workflow>,
+    environment: Option<Name>,
 }
 
 impl std::fmt::Debug for EngineBuilder {
@@ -45,6 +47,7 @@ impl EngineBuilder {
             lease_ttl: Span::seconds(15),
             parts: Parts::default(),
             workflows: Vec::new(),
+            environment: None,
         }
     }
 
@@ -143,6 +146,13 @@ impl EngineBuilder {
         self
     }
 
+    /// What the operator calls this place: `production`, `staging` …
+    #[must_use]
+    pub fn environment(mut self, name: Option<Name>) -> Self {
+        self.environment = name;
+        self
+    }
+
     /// The engine, or what is missing.
     pub fn build(self) -> Result<Engine, ErrorInfo> {
         let (mut current, mut agents) = (BTreeMap::new(), BTreeMap::new());
@@ -164,6 +174,7 @@ impl EngineBuilder {
             live: Broadcaster::new(),
             schemas: signoff_core::schema::Compiled::default(),
             parts: self.parts,
+            rules: RuleBook::new(self.environment),
             current,
             agents,
             by_version: Mutex::new(by_version),

@@ -5,7 +5,9 @@ mod build;
 mod decide;
 mod fork;
 mod parts;
+mod policy;
 mod start;
+mod trial;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -28,13 +30,16 @@ pub use build::EngineBuilder;
 pub use decide::{DecideError, DecideOutcome, DecideRequest};
 pub use fork::ForkRun;
 pub(crate) use parts::{Parts, ToolPattern};
+pub use policy::RuleError;
 pub use start::{StartRun, Started};
+pub use trial::{Change, Trial};
 
 use crate::cell::RunCell;
 use crate::clock::Clock;
 use crate::definition::Definition;
 use crate::driver::DriveEnd;
 use crate::live::{Broadcaster, Live};
+use crate::rules::RuleBook;
 
 /// A unique, time-ordered text for ids.
 pub fn new_id() -> String {
@@ -122,6 +127,7 @@ pub(crate) struct EngineInner {
     pub(crate) live: Broadcaster,
     pub(crate) schemas: Compiled,
     pub(crate) parts: Parts,
+    pub(crate) rules: RuleBook,
     /// What new runs start on, by workflow id.
     current: BTreeMap<String, Arc<Definition>>,
     /// Their agents by themselves, by `WORKFLOW/AGENT`.

@@ -11,13 +11,14 @@ use std::task::{Poll, Waker};
 
 use futures_util::FutureExt as _;
 use signoff_core::journal::{Entry, Input};
+use signoff_core::policy::Grant;
 use signoff_core::request::{Request, RequestStatus};
-use signoff_core::{ConversationId, RequestId, RunId, Seq, Span, Tenant, Timestamp};
+use signoff_core::{ConversationId, Name, RequestId, RunId, Seq, Span, Tenant, Timestamp};
 use signoff_store::{
     Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
-    Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked, MemoryStore,
-    NewRun, NodeId, Note, NoteLine, Page, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError, User,
+    Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease, LoadedRun, Mark,
+    Marked, MemoryStore, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, PutPolicy,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
 };
 
 use super::dice::Dice;
@@ -401,6 +402,38 @@ impl Store for Faulty {
         limit: usize,
     ) -> Result<Page<ConversationRecord>, StoreError> {
         self.read(|store| store.conversations(filter, cursor, limit))
+    }
+
+    fn decide_all(
+        &self,
+        decides: Vec<Decide>,
+    ) -> BoxFuture<'static, Result<DecidedAll, StoreError>> {
+        self.submit("", |disk| now(disk.store.decide_all(decides)))
+    }
+
+    fn put_policy(&self, put: PutPolicy) -> BoxFuture<'static, Result<PolicyPut, StoreError>> {
+        self.disk.store.put_policy(put)
+    }
+
+    fn policy(&self, tenant: &Tenant) -> Result<Option<PolicyRecord>, StoreError> {
+        self.read(|store| store.policy(tenant))
+    }
+
+    fn add_grant(&self, grant: Grant) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.disk.store.add_grant(grant)
+    }
+
+    fn grants(&self, tenant: &Tenant) -> Result<Vec<Grant>, StoreError> {
+        self.read(|store| store.grants(tenant))
+    }
+
+    fn end_grant(&self, end: EndGrant) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.end_grant(end)
+    }
+
+    fn use_grant(&self, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
+        let id = id.clone();
+        self.submit("", move |disk| now(disk.store.use_grant(&id)))
     }
 
     fn put_user(&self, user: User, replace: bool) -> BoxFuture<'static, Result<bool, StoreError>> {

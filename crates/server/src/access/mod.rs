@@ -15,6 +15,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use signoff_core::deciders::EVERY_ROLE;
 use signoff_core::{Actor, Name, Tenant};
 
 use self::origin::Origins;
@@ -49,7 +50,11 @@ pub(crate) struct Caller {
 impl Caller {
     /// Whoever sits at this machine.
     fn local() -> Self {
-        Self { actor: Actor::local(), tenant: Tenant::local(), roles: Arc::new([]) }
+        Self {
+            actor: Actor::local(),
+            tenant: Tenant::local(),
+            roles: Arc::new([EVERY_ROLE.into()]),
+        }
     }
 
     /// Whether this caller may change anything.
@@ -60,6 +65,18 @@ impl Caller {
                 .hint("it has the role `viewer`; see `signoff user`"));
         }
         Ok(())
+    }
+}
+
+impl Caller {
+    /// Whether this caller has a role.
+    pub(crate) fn must_be(&self, wanted: &str) -> Result<(), ApiError> {
+        if self.roles.iter().any(|role| &**role == wanted || &**role == EVERY_ROLE) {
+            return Ok(());
+        }
+        let message = format!("`{}` does not have the role `{wanted}`", self.actor);
+        Err(ApiError::new(Problem::NotPermitted, message)
+            .hint(format!("`signoff user add NAME --role {wanted}` makes one who has")))
     }
 }
 
@@ -164,7 +181,7 @@ fn with_origin(mut response: Response, origin: &HeaderValue) -> Response {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(header::VARY, HeaderValue::from_static("origin"));
     for (name, value) in [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
             "authorization, content-type, idempotency-key, last-event-id",

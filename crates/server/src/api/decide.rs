@@ -12,7 +12,7 @@ use super::start::key;
 use super::{Answer, Api, Operation, Verb};
 use crate::access::Caller;
 use crate::app::App;
-use crate::error::{ApiError, Problem, standing};
+use crate::error::{ApiError, Problem};
 use crate::extract::{AnyBody, Id, from_value, json};
 use crate::shape;
 
@@ -23,11 +23,14 @@ static DECIDE: Operation = Operation {
     summary: "Decides a request; its run goes on",
     query: None,
     body: Some(of::<shape::Decide>),
-    answers: &[Answer::json(
-        200,
-        "The decision stands. The same decision again changes nothing.",
-        of::<shape::Request>,
-    )],
+    answers: &[
+        Answer::json(
+            200,
+            "The decision stands. The same decision again changes nothing.",
+            of::<shape::Request>,
+        ),
+        Answer::json(202, "It counts, and others must agree.", of::<shape::Request>),
+    ],
     problems: &[
         Problem::UnknownRequest,
         Problem::AlreadyDecided,
@@ -35,6 +38,8 @@ static DECIDE: Operation = Operation {
         Problem::Expired,
         Problem::Cancelled,
         Problem::DecisionNotAllowed,
+        Problem::NotAsked,
+        Problem::OwnRun,
         Problem::InvalidAnswer,
         Problem::ShuttingDown,
     ],
@@ -51,7 +56,11 @@ async fn decide(
     AnyBody(body): AnyBody,
 ) -> Result<Response, ApiError> {
     let decided = decide_as_said(&app, caller, RequestId::new(id), body).await?;
-    Ok(json(StatusCode::OK, &shape::request(&decided)))
+    let status = match decided.status {
+        RequestStatus::Pending => StatusCode::ACCEPTED,
+        _ => StatusCode::OK,
+    };
+    Ok(json(status, &shape::request(&decided)))
 }
 
 /// Takes the decision that a client sent, with the version it saw. The request as decided.
@@ -101,10 +110,10 @@ async fn take(
     version: Option<u32>,
 ) -> Result<(Request, bool), ApiError> {
     app.takes_work()?;
-    if let Some(version) = version {
-        check_version(app, &id, version).await?;
-    }
-    let decide = DecideRequest::new(id.clone(), decision).by(caller.actor);
+    let decide = DecideRequest::new(id.clone(), decision)
+        .by(caller.actor)
+        .with_roles(&caller.roles)
+        .seen_at(version);
     let changed = app.engine.decide(decide).await?.changed;
     let decided = app.read(move |engine| {
         let found = engine.store().request(&id)?;
@@ -114,7 +123,7 @@ async fn take(
 }
 
 /// The decision in a body, and the version of the request that was seen.
-fn read(body: Value) -> Result<(Decision, Option<u32>), ApiError> {
+pub(super) fn read(body: Value) -> Result<(Decision, Option<u32>), ApiError> {
     let Value::Object(mut fields) = body else {
         return Err(ApiError::new(Problem::InvalidBody, "the body must be an object")
             .hint(r#"for example {"decision":"approve"}"#));
@@ -128,19 +137,4 @@ fn read(body: Value) -> Result<(Decision, Option<u32>), ApiError> {
             .hint(r#"for example {"decision":"respond","content":"text"}"#));
     }
     Ok((from_value(Value::Object(fields))?, version))
-}
-
-/// Whether the request is still as it was seen. One that is decided is left to the decision itself,
-/// which says who was faster.
-async fn check_version(app: &App, id: &RequestId, seen: u32) -> Result<(), ApiError> {
-    let wanted = id.clone();
-    let found = app.read(move |engine| Ok(engine.store().request(&wanted)?)).await?;
-    let request = found.ok_or_else(|| ApiError::unknown_request(id.as_str()))?;
-    if request.status == RequestStatus::Pending && request.version != seen {
-        let message = format!("the request is at version {}, not {seen}", request.version);
-        return Err(ApiError::new(Problem::VersionConflict, message)
-            .hint("read it again and decide on what it says now")
-            .details(standing(&request)));
-    }
-    Ok(())
 }

@@ -4,12 +4,15 @@
 
 mod audit;
 mod decide;
+mod decide_many;
 mod errors;
 mod events;
 mod filter;
+mod grants;
 mod health;
 mod marks;
 mod operation;
+mod policy;
 mod requests;
 mod requests_events;
 mod runs;
@@ -66,6 +69,9 @@ pub(crate) fn api() -> Api {
     let api = requests::routes(api);
     let api = requests_events::routes(api);
     let api = decide::routes(api);
+    let api = decide_many::routes(api);
+    let api = policy::routes(api);
+    let api = grants::routes(api);
     let api = marks::routes(api);
     let api = session::routes(api);
     let api = audit::routes(api);

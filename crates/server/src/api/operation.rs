@@ -18,6 +18,7 @@ pub(crate) fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 pub(crate) enum Verb {
     Get,
     Post,
+    Put,
     Delete,
 }
 
@@ -26,6 +27,7 @@ impl Verb {
         match self {
             Self::Get => MethodFilter::GET,
             Self::Post => MethodFilter::POST,
+            Self::Put => MethodFilter::PUT,
             Self::Delete => MethodFilter::DELETE,
         }
     }
@@ -35,6 +37,7 @@ impl Verb {
         match self {
             Self::Get => "get",
             Self::Post => "post",
+            Self::Put => "put",
             Self::Delete => "delete",
         }
     }

@@ -108,7 +108,7 @@ fn approval(fields: &Map<String, Value>) -> Option<Decision> {
     } else if approved {
         Decision::Approve { note: remark, remember: None }
     } else {
-        Decision::Reject { reason: remark, then: signoff_core::decision::Then::Continue }
+        Decision::reject(remark, signoff_core::decision::Then::Continue)
     })
 }
 

@@ -24,10 +24,10 @@ pub(super) async fn answer(
         app.read(move |engine| Ok(engine.store().run(&id)?.map_or(0, |run| run.head))).await?;
     let mut own = Vec::new();
     for (request, decision) in answers {
-        if request.run == root {
-            own.extend(request.id.split().map(|(_, no)| no));
-        }
-        let decide = DecideRequest::new(request.id, decision).by(caller.actor.clone());
+        let number = request.id.split().filter(|_| request.run == root).map(|(_, no)| no);
+        let decide = DecideRequest::new(request.id, decision)
+            .by(caller.actor.clone())
+            .with_roles(&caller.roles);
         let taken = app.engine.decide(decide).await;
         app.metrics.decision(match &taken {
             Ok(outcome) if outcome.changed => "taken",
@@ -35,7 +35,9 @@ pub(super) async fn answer(
             Err(error) => error.code(),
         });
         app.inbox.look_soon();
-        taken?;
+        if !taken?.open {
+            own.extend(number);
+        }
     }
     if own.is_empty() {
         return Ok(ResponseId::at(root, head + 1));

@@ -50,6 +50,9 @@ pub(crate) struct Request {
     /// Who should answer it.
     #[serde(skip_serializing_if = "Option::is_none")]
     who: Option<String>,
+    /// Who may decide, where not everybody: `who`, each of which must be content, and `barred`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deciders: Option<Value>,
     /// When it was asked.
     created_at: String,
     /// When it stops being answerable.
@@ -70,7 +73,7 @@ struct Note {
     at: String,
     /// By whom.
     by: String,
-    /// `claimed`, `released`, `assigned` or `commented`.
+    /// `claimed`, `released`, `assigned`, `commented`, `voted` (with the decision) or `reminded`.
     what: String,
     /// Who looks after it since.
     #[serde(skip_serializing_if = "Option::is_none")]

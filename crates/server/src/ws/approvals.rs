@@ -154,9 +154,7 @@ impl Resolve {
                     changed.ok_or("`modifications` is missing: it has the changed value")?;
                 Decision::Edit { value, note: remark }
             }
-            "reject" | "rejected" | "deny" => {
-                Decision::Reject { reason: remark, then: Then::Continue }
-            }
+            "reject" | "rejected" | "deny" => Decision::reject(remark, Then::Continue),
             "revise" => Decision::Revise { feedback: remark },
             "redo" => Decision::Redo { feedback: remark },
             "retry" => Decision::Retry { feedback: remark },
@@ -190,7 +188,7 @@ mod tests {
             assert_eq!(decided(&approval, message), Ok(Decision::approve()), "{yes}");
         }
         let message = json!({ "approval_id": "r", "approved": false, "feedback": "too much" });
-        let no = Decision::Reject { reason: Some("too much".into()), then: Then::Continue };
+        let no = Decision::reject(Some("too much".into()), Then::Continue);
         assert_eq!(decided(&approval, message), Ok(no));
         for changed in [json!({ "total": 4 }), json!("{\"total\":4}")] {
             let message =

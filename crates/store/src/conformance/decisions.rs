@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
+use signoff_core::deciders::{Deciders, Who};
 use signoff_core::journal::Input;
+use signoff_core::policy::Grant;
 use signoff_core::request::RequestStatus;
-use signoff_core::{Actor, Decision};
+use signoff_core::{Actor, Decision, Tenant};
 
 use super::fixtures::*;
-use crate::{Claim, Decide, Decided, Lease, Scope, Store, StoreError};
+use crate::{
+    Claim, Decide, Decided, DecidedAll, EndGrant, Lease, PolicyPut, PutPolicy, Scope, Store,
+    StoreError,
+};
 
 async fn ready(store: &Arc<dyn Store>, ms: i64) -> usize {
     store.claim(Scope::All, &node("look"), at(ms), TTL, 10).await.unwrap().len()
@@ -142,4 +147,99 @@ pub async fn expiry_and_decision_exclude_each_other(store: Arc<dyn Store>) {
     for n in 0..20 {
         assert_eq!(store.inputs(&run(&format!("a{n}")), 0).unwrap().len(), 1);
     }
+}
+
+pub async fn a_decision_on_an_older_version_is_refused(store: Arc<dyn Store>) {
+    waiting(&store, "a", None).await;
+    let stale = Decide { version: Some(7), ..decide(&run("a"), 1, "yes", "ann", 20) };
+    let Decided::Stale(request) = store.decide(stale).await.unwrap() else { panic!("taken") };
+    assert_eq!((request.status, request.version), (RequestStatus::Pending, 1));
+    assert_eq!(store.inputs(&run("a"), 0).unwrap(), []);
+    let seen = Decide { version: Some(1), ..decide(&run("a"), 1, "yes", "ann", 20) };
+    assert!(matches!(store.decide(seen).await.unwrap(), Decided::Taken { .. }));
+}
+
+pub async fn several_must_agree(store: Arc<dyn Store>) {
+    waiting(&store, "a", None).await;
+    let two = Who { count: 2, ..Who::default() };
+    let deciders = Some(Box::new(Deciders { who: vec![two], barred: Vec::new() }));
+    let vote = |answer: &str, by: &str| {
+        let one = decide(&run("a"), 1, answer, by, 20);
+        store.decide(Decide { deciders: deciders.clone(), ..one })
+    };
+    for (answer, by) in [("yes", "ann"), ("yes", "ann"), ("no", "bob")] {
+        let Decided::Voted(request) = vote(answer, by).await.unwrap() else { panic!("taken") };
+        assert_eq!(request.status, RequestStatus::Pending);
+    }
+    assert_eq!(store.inputs(&run("a"), 0).unwrap(), []);
+    let notes = store.notes(&run("a").request(1)).unwrap();
+    assert_eq!(notes.len(), 2, "the same again is not noted again: {notes:?}");
+    assert!(matches!(vote("yes", "bob").await.unwrap(), Decided::Taken { .. }), "a change of mind");
+    assert!(matches!(vote("yes", "cid").await.unwrap(), Decided::TooLate(_)));
+    assert_eq!(store.inputs(&run("a"), 0).unwrap().len(), 1);
+    assert_eq!(store.audit(None, 0, 10).unwrap().len(), 3);
+}
+
+pub async fn several_are_decided_all_or_none(store: Arc<dyn Store>) {
+    for name in ["a", "b", "c"] {
+        waiting(&store, name, None).await;
+    }
+    let all = |names: &[&str]| {
+        let decides = names.iter().map(|name| decide(&run(name), 1, "yes", "ann", 20));
+        store.decide_all(decides.collect())
+    };
+    store.decide(decide(&run("b"), 1, "no", "bob", 20)).await.unwrap();
+    let DecidedAll::Refused(why) = all(&["a", "b", "c"]).await.unwrap() else { panic!("taken") };
+    assert!(matches!(why[..], [(1, Decided::TooLate(_))]), "{why:?}");
+    assert_eq!(store.inputs(&run("a"), 0).unwrap(), []);
+    let DecidedAll::Taken(taken) = all(&["a", "c"]).await.unwrap() else { panic!("refused") };
+    assert_eq!(taken.len(), 2);
+    assert_eq!(store.inputs(&run("c"), 0).unwrap().len(), 1);
+    assert!(matches!(all(&["z"]).await, Err(StoreError::UnknownRequest(_))));
+}
+
+pub async fn a_policy_is_set_and_taken_back(store: Arc<dyn Store>) {
+    let put = |body: Option<&str>, replaces| {
+        store.put_policy(PutPolicy {
+            tenant: Tenant::local(),
+            body: body.map(str::to_owned),
+            replaces,
+            by: Actor::new("ann"),
+            at: at(1),
+        })
+    };
+    assert_eq!(store.policy(&Tenant::local()).unwrap(), None);
+    for _ in 0..2 {
+        let PolicyPut::Done(set) = put(Some("{}"), None).await.unwrap() else { panic!("stale") };
+        assert_eq!(set.version, 1, "the same again changes nothing");
+    }
+    assert!(matches!(put(Some("[]"), Some(0)).await.unwrap(), PolicyPut::Stale(Some(_))));
+    let PolicyPut::Done(off) = put(None, Some(1)).await.unwrap() else { panic!("stale") };
+    assert_eq!((off.version, off.body), (2, None));
+    assert_eq!(store.policy(&Tenant::new("other")).unwrap(), None);
+    assert_eq!(store.audit(None, 0, 10).unwrap().len(), 2);
+}
+
+pub async fn a_decision_is_remembered(store: Arc<dyn Store>) {
+    waiting(&store, "a", None).await;
+    let by = Actor::new("ann");
+    let bypass = Grant::bypass("g1".into(), Tenant::local(), None, by.clone(), at(1)).unwrap();
+    let grant = Grant { times: Some(2), ..bypass };
+    let decide =
+        Decide { grant: Some(Box::new(grant.clone())), ..decide(&run("a"), 1, "yes", "ann", 20) };
+    store.decide(decide.clone()).await.unwrap();
+    assert!(matches!(store.decide(decide).await.unwrap(), Decided::TooLate(_)));
+    let kept = store.grants(&Tenant::local()).unwrap();
+    assert_eq!(kept, vec![grant.clone()], "once, with the decision");
+    assert_eq!(store.grants(&Tenant::new("other")).unwrap(), []);
+    assert!(store.use_grant(&grant.id).await.unwrap());
+    assert_eq!(store.grants(&Tenant::local()).unwrap()[0].times, Some(1));
+    assert!(store.use_grant(&grant.id).await.unwrap());
+    assert!(!store.use_grant(&grant.id).await.unwrap(), "it is used up");
+    store.add_grant(Grant { id: "g2".into(), times: None, ..grant }).await.unwrap();
+    let end = EndGrant { tenant: Tenant::local(), id: "g2".into(), by, at: at(2) };
+    assert!(!store.end_grant(EndGrant { tenant: Tenant::new("x"), ..end.clone() }).await.unwrap());
+    assert!(store.end_grant(end.clone()).await.unwrap());
+    assert!(!store.end_grant(end).await.unwrap());
+    assert_eq!(store.grants(&Tenant::local()).unwrap(), []);
 }

@@ -132,7 +132,11 @@ pub fn decide(run: &RunId, request: RequestNo, answer: &str, by: &str, ms: i64) 
         request: run.request(request),
         decision: Decision::respond(answer),
         by: Actor::new(by),
+        roles: Vec::new(),
         at: at(ms),
+        version: None,
+        deciders: None,
+        grant: None,
         claim: None,
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use signoff_core::RunStatus;
 use signoff_core::journal::{Event, Input};
+use signoff_core::request::RequestBody;
 use signoff_core::request::RequestStatus;
+use signoff_core::{RunStatus, Span, Timestamp};
 
 use super::fixtures::*;
 use crate::{Append, NewRun, Rest, Scope, Store};
@@ -78,4 +79,26 @@ pub async fn firing_is_limited(store: Arc<dyn Store>) {
         })
         .collect();
     assert_eq!(keys, (2..=11).map(|n| format!("s{n}")).collect::<Vec<_>>());
+}
+
+pub async fn people_are_reminded_while_it_waits(store: Arc<dyn Store>) {
+    let lease = begin(&store, "a", "n1", vec![]).await;
+    let body = RequestBody { remind: Some(Span::seconds(1)), ..question("?", None) };
+    let asked = asked(2, 1, body);
+    let from = asked.at;
+    let parked =
+        Append { status: RunStatus::Waiting, rest: Rest::Park, ..append(&lease, 1, vec![asked]) };
+    store.append(parked).await.unwrap();
+    let after = |ms| Timestamp(from.0 + ms);
+    assert_eq!(store.fire_due(after(999), 10).await.unwrap(), 0);
+    assert_eq!(store.fire_due(after(1000), 10).await.unwrap(), 1);
+    assert_eq!(store.next_due().unwrap(), Some(after(2000)));
+    let id = run("a").request(1);
+    let notes = store.notes(&id).unwrap();
+    assert_eq!((notes.len(), &notes[0].what), (1, &crate::Noted::Reminded));
+    assert_eq!(store.request(&id).unwrap().unwrap().version, 2);
+    assert_eq!(store.inputs(&run("a"), 0).unwrap(), [], "its run sleeps on");
+    store.decide(decide(&run("a"), 1, "yes", "ann", 20)).await.unwrap();
+    store.fire_due(after(9000), 10).await.unwrap();
+    assert_eq!(store.notes(&id).unwrap().len(), 1, "nobody is reminded of what is decided");
 }

@@ -11,17 +11,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use signoff_core::id::Seq;
 use signoff_core::journal::{Entry, Input};
+use signoff_core::policy::Grant;
 use signoff_core::request::{Request, RequestStatus};
 use signoff_core::time::{Span, Timestamp};
-use signoff_core::{ConversationId, RequestId, RunId, Tenant};
+use signoff_core::{ConversationId, Name, RequestId, RunId, Tenant};
 
 use self::tables::Tables;
 use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{
     Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked,
-    NewRun, NodeId, Note, NoteLine, Page, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError, User,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
+    LoadedRun, Mark, Marked, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord,
+    PutPolicy, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
 };
 
 /// Runs in memory.
@@ -293,6 +294,41 @@ impl Store for MemoryStore {
         let next = (found.len() > limit).then(|| write_cursor('c', found[limit - 1].0));
         let items = found.into_iter().take(limit).map(|(_, record)| record.clone()).collect();
         Ok(Page { items, next })
+    }
+
+    fn decide_all(
+        &self,
+        decides: Vec<Decide>,
+    ) -> BoxFuture<'static, Result<DecidedAll, StoreError>> {
+        self.change(|tables| tables.decide_all(decides))
+    }
+
+    fn put_policy(&self, put: PutPolicy) -> BoxFuture<'static, Result<PolicyPut, StoreError>> {
+        self.change(|tables| Ok(tables.put_policy(&put)))
+    }
+
+    fn policy(&self, tenant: &Tenant) -> Result<Option<PolicyRecord>, StoreError> {
+        Ok(self.tables().policies.get(tenant).cloned())
+    }
+
+    fn add_grant(&self, grant: Grant) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.change(|tables| {
+            tables.add_grant(grant);
+            Ok(())
+        })
+    }
+
+    fn grants(&self, tenant: &Tenant) -> Result<Vec<Grant>, StoreError> {
+        let tables = self.tables();
+        Ok(tables.grants.iter().filter(|grant| grant.tenant == *tenant).cloned().collect())
+    }
+
+    fn end_grant(&self, end: EndGrant) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| Ok(tables.end_grant(&end)))
+    }
+
+    fn use_grant(&self, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| Ok(tables.use_grant(id)))
     }
 
     fn put_user(&self, user: User, replace: bool) -> BoxFuture<'static, Result<bool, StoreError>> {

@@ -1,9 +1,13 @@
 //! Users, notes on requests, and what is kept of conversations.
 
+use signoff_core::id::RequestId;
+use signoff_core::policy::Grant;
+
+use crate::audit::{POLICY, ended, granted, policy_set};
 use crate::people::assignee_after;
 use crate::{
-    ChangeConversation, ConversationFilter, ConversationRecord, Mark, Marked, Note, NoteLine,
-    StoreError, User,
+    ChangeConversation, ConversationFilter, ConversationRecord, EndGrant, Mark, Marked, Note,
+    NoteLine, PolicyPut, PutPolicy, StoreError, User,
 };
 
 use super::tables::Tables;
@@ -19,11 +23,16 @@ impl Tables {
             Ok(assignee) => stored.request.assignee = assignee,
         }
         let note = Note { at: mark.at, by: mark.by, what: mark.what };
-        stored.notes.push(note.clone());
         let marked = Marked::Done(Box::new(stored.request.clone()));
-        let no = self.notes.len() as u64 + 1;
-        self.notes.push(NoteLine { no, request: mark.request, note });
+        self.add_note(place, note);
         Ok(marked)
+    }
+
+    pub(super) fn add_note(&mut self, place: usize, note: Note) {
+        let stored = &mut self.requests[place];
+        stored.notes.push(note.clone());
+        let no = self.notes.len() as u64 + 1;
+        self.notes.push(NoteLine { no, request: stored.request.id.clone(), note });
     }
 
     pub(super) fn change_conversation(
@@ -40,6 +49,45 @@ impl Tables {
             None => self.conversations.push(record.clone()),
         }
         record
+    }
+
+    pub(super) fn put_policy(&mut self, put: &PutPolicy) -> PolicyPut {
+        let record = match put.after(self.policies.get(&put.tenant).cloned()) {
+            Ok(record) => record,
+            Err(stands) => return stands,
+        };
+        self.policies.insert(put.tenant.clone(), record.clone());
+        let (by, tenant) = (put.by.clone(), put.tenant.clone());
+        self.add_audit_line(put.at, by, RequestId::new(POLICY), tenant, policy_set(&record));
+        PolicyPut::Done(record)
+    }
+
+    pub(super) fn add_grant(&mut self, grant: Grant) {
+        let subject = grant.request.clone().unwrap_or_else(|| RequestId::new(&*grant.id));
+        let (by, tenant) = (grant.by.clone(), grant.tenant.clone());
+        self.add_audit_line(grant.at, by, subject, tenant, granted(&grant));
+        self.grants.push(grant);
+    }
+
+    pub(super) fn end_grant(&mut self, end: &EndGrant) -> bool {
+        let before = self.grants.len();
+        self.grants.retain(|grant| grant.id != end.id || grant.tenant != end.tenant);
+        let found = self.grants.len() < before;
+        if found {
+            let (subject, tenant) = (RequestId::new(&*end.id), end.tenant.clone());
+            self.add_audit_line(end.at, end.by.clone(), subject, tenant, ended());
+        }
+        found
+    }
+
+    pub(super) fn use_grant(&mut self, id: &str) -> bool {
+        let found = self.grants.iter_mut().find(|grant| &*grant.id == id);
+        let Some(times) = found.and_then(|grant| grant.times.as_mut()).filter(|it| **it > 0) else {
+            return false;
+        };
+        *times -= 1;
+        self.grants.retain(|grant| grant.times != Some(0));
+        true
     }
 
     pub(super) fn put_user(&mut self, user: User, replace: bool) -> bool {

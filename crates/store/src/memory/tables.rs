@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use signoff_core::journal::{Entry, Event, Input, Parent};
+use signoff_core::policy::Grant;
 use signoff_core::request::{Request, RequestStatus, TakenDecision};
 use signoff_core::time::Timestamp;
 use signoff_core::{Actor, Name, RequestId, RequestNo, RunId, Tenant};
 
-use crate::audit::{EXPIRED, clock_actor};
+use crate::audit::{EXPIRED, REMINDED, clock_actor, judged, policy_actor};
+use crate::people::Noted;
 use crate::{
     AuditEntry, Claim, ConversationRecord, Definition, Due, Lease, NodeId, Note, NoteLine,
-    RunRecord, Snapshot, User,
+    PolicyRecord, RunRecord, Snapshot, User,
 };
 
 /// Everything there is.
@@ -35,6 +37,8 @@ pub(super) struct Tables {
     pub(super) users: BTreeMap<String, User>,
     /// In order of creation.
     pub(super) conversations: Vec<ConversationRecord>,
+    pub(super) policies: HashMap<Tenant, PolicyRecord>,
+    pub(super) grants: Vec<Grant>,
 }
 
 #[derive(Debug)]
@@ -158,6 +162,14 @@ impl Tables {
                         self.close(place, RequestStatus::Cancelled, None);
                     }
                 }
+                Event::Gated(gated) => {
+                    if let Some(line) = judged(gated) {
+                        let record = &self.runs[run].record;
+                        let subject = RequestId::new(record.id.as_str());
+                        let tenant = record.tenant.clone();
+                        self.add_audit_line(entry.at, policy_actor(), subject, tenant, line);
+                    }
+                }
                 Event::TimerSet { activation, key, due } => {
                     let timer = Due::Timer { activation: *activation, key: key.clone() };
                     self.set_timer(run, timer, *due);
@@ -174,6 +186,10 @@ impl Tables {
     fn ask(&mut self, run: usize, number: RequestNo, request: Request) {
         if let Some(due) = request.body.expires_at {
             self.set_timer(run, Due::Request { request: number }, due);
+        }
+        if let Some(every) = request.body.remind {
+            let due = request.created_at.plus(every);
+            self.set_timer(run, Due::Reminder { request: number }, due);
         }
         let place = self.requests.len();
         self.request_places.insert(request.id.clone(), place);
@@ -216,6 +232,20 @@ impl Tables {
             self.add_audit_line(now, clock_actor(), id, tenant, EXPIRED.to_owned());
             self.give_input(run, Input::Expired { request: number });
         }
+    }
+
+    /// Reminds people of a request, if it is still pending, and again after as long.
+    pub(super) fn remind(&mut self, place: usize, now: Timestamp) {
+        let StoredRequest { run, number, request, .. } = &mut self.requests[place];
+        let (RequestStatus::Pending, Some(every)) = (request.status, request.body.remind) else {
+            return;
+        };
+        request.version += 1;
+        let (run, number) = (*run, *number);
+        let (id, tenant) = (request.id.clone(), request.tenant.clone());
+        self.add_note(place, Note { at: now, by: clock_actor(), what: Noted::Reminded });
+        self.add_audit_line(now, clock_actor(), id, tenant, REMINDED.to_owned());
+        self.set_timer(run, Due::Reminder { request: number }, now.plus(every));
     }
 
     pub(super) fn set_timer(&mut self, run: usize, due: Due, at: Timestamp) {

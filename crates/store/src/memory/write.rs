@@ -1,15 +1,17 @@
 //! The changes of the contract, each checked first and then made.
 
 use signoff_core::RunId;
+use signoff_core::deciders::{Deciders, Vote};
 use signoff_core::journal::Input;
 use signoff_core::request::{RequestStatus, TakenDecision};
 use signoff_core::time::Timestamp;
 
 use super::tables::{StoredRun, Tables};
 use crate::entries::MAX_LIMIT;
+use crate::people::votes_with;
 use crate::{
-    Append, Claim, Created, Decide, Decided, Due, End, Follows, Lease, NewRun, Rest, RunRecord,
-    Scope, StoreError, entries,
+    Append, Claim, Created, Decide, Decided, DecidedAll, Due, End, Follows, Lease, NewRun, Note,
+    Noted, Rest, RunRecord, Scope, StoreError, entries,
 };
 
 impl Tables {
@@ -152,6 +154,15 @@ impl Tables {
         if !pending || late {
             return Ok(Decided::TooLate(Box::new(self.requests[place].request.clone())));
         }
+        let request = &self.requests[place].request;
+        if decide.version.is_some_and(|seen| seen != request.version) {
+            return Ok(Decided::Stale(Box::new(request.clone())));
+        }
+        if let Some(deciders) = &decide.deciders
+            && !self.vote(place, &decide, deciders)?
+        {
+            return Ok(Decided::Voted(Box::new(self.requests[place].request.clone())));
+        }
         let line = serde_json::to_string(&decide.decision)
             .map_err(|error| StoreError::Failed(error.to_string()))?;
         let taken = TakenDecision {
@@ -162,11 +173,61 @@ impl Tables {
         self.close(place, RequestStatus::Decided, Some(taken));
         let tenant = self.requests[place].request.tenant.clone();
         self.add_audit_line(decide.at, decide.by.clone(), decide.request, tenant, line);
+        if let Some(grant) = decide.grant {
+            self.add_grant(*grant);
+        }
         let input = Input::Decided { request: number, decision: decide.decision, by: decide.by };
         self.give_input(run, input);
         let head = self.runs[run].record.head;
         let lease = decide.claim.and_then(|claim| self.take_lease(run, &claim, decide.at));
         Ok(Decided::Taken { lease, head })
+    }
+
+    pub(super) fn decide_all(&mut self, decides: Vec<Decide>) -> Result<DecidedAll, StoreError> {
+        let mut refused = Vec::new();
+        for (n, decide) in decides.iter().enumerate() {
+            let Some(&place) = self.request_places.get(&decide.request) else {
+                return Err(StoreError::UnknownRequest(decide.request.clone()));
+            };
+            let request = &self.requests[place].request;
+            let late = request.body.expires_at.is_some_and(|at| decide.at >= at);
+            if request.status != RequestStatus::Pending || late {
+                refused.push((n, Decided::TooLate(Box::new(request.clone()))));
+            } else if decide.version.is_some_and(|seen| seen != request.version) {
+                refused.push((n, Decided::Stale(Box::new(request.clone()))));
+            }
+        }
+        if !refused.is_empty() {
+            return Ok(DecidedAll::Refused(refused));
+        }
+        let taken = decides.into_iter().map(|decide| self.decide(decide));
+        Ok(DecidedAll::Taken(taken.collect::<Result<_, _>>()?))
+    }
+
+    /// Whether enough have decided the same, this one included. If not, it is noted.
+    fn vote(
+        &mut self,
+        place: usize,
+        decide: &Decide,
+        deciders: &Deciders,
+    ) -> Result<bool, StoreError> {
+        let vote = Vote {
+            by: decide.by.clone(),
+            roles: decide.roles.clone(),
+            decision: decide.decision.clone(),
+        };
+        let Some(votes) = votes_with(&self.requests[place].notes, &vote) else { return Ok(false) };
+        if deciders.decided(&votes) {
+            return Ok(true);
+        }
+        let noted = Noted::Voted { decision: vote.decision, roles: vote.roles };
+        let line =
+            serde_json::to_string(&noted).map_err(|error| StoreError::Failed(error.to_string()))?;
+        self.add_note(place, Note { at: decide.at, by: decide.by.clone(), what: noted });
+        self.requests[place].request.version += 1;
+        let tenant = self.requests[place].request.tenant.clone();
+        self.add_audit_line(decide.at, decide.by.clone(), decide.request.clone(), tenant, line);
+        Ok(false)
     }
 
     pub(super) fn claim(
@@ -238,6 +299,12 @@ impl Tables {
                 Due::Request { request } => {
                     if let Some(place) = self.request_of(run, request) {
                         self.expire(place, now);
+                    }
+                    continue;
+                }
+                Due::Reminder { request } => {
+                    if let Some(place) = self.request_of(run, request) {
+                        self.remind(place, now);
                     }
                     continue;
                 }

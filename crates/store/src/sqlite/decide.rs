@@ -1,35 +1,42 @@
 //! The one place where a request stops being pending: by a decision, or because its time ran out.
 
 use rusqlite::{OptionalExtension as _, params};
+use signoff_core::deciders::{Deciders, Vote};
 use signoff_core::journal::Input;
+use signoff_core::request::RequestStatus;
 use signoff_core::time::Timestamp;
 use signoff_core::{Actor, RequestId, RequestNo, RunId, Seq, Tenant};
 
 use super::db::Db;
 use super::error::{json, read, stored};
 use super::requests::{StoredRequest, by_id};
-use super::timers::drop_timer;
+use super::rules::add_grant;
+use super::timers::{drop_timer, set_timer};
+use super::users::{add_note, notes};
 use super::writer::{Command, Stop};
-use crate::audit::{EXPIRED, clock_actor};
-use crate::{AuditEntry, Decide, Decided, Due, Lease, StoreError};
+use crate::audit::{EXPIRED, REMINDED, clock_actor};
+use crate::people::{Noted, votes_with};
+use crate::{AuditEntry, Decide, Decided, DecidedAll, Due, Lease, StoreError};
 
 impl Command for Decide {
     type Output = Decided;
 
     fn apply(&self, db: &mut Db) -> Result<Decided, Stop> {
         let Some(found) = open_question(db, &self.request, self.at)? else {
-            return match by_id(&db.connection, &self.request)? {
-                Some(found) => Ok(Decided::TooLate(Box::new(found.request))),
-                None => Err(StoreError::UnknownRequest(self.request.clone()).into()),
-            };
+            return Ok(Decided::TooLate(Box::new(self.stored(db)?.request)));
         };
         if found.expires_at.is_some_and(|at| self.at >= at) {
-            let Some(question) = by_id(&db.connection, &self.request)? else {
-                return Err(StoreError::UnknownRequest(self.request.clone()).into());
-            };
-            expire(db, &question, self.at)?;
-            let now = by_id(&db.connection, &self.request)?.unwrap_or(question);
-            return Ok(Decided::TooLate(Box::new(now.request)));
+            expire(db, &self.stored(db)?, self.at)?;
+            return Ok(Decided::TooLate(Box::new(self.stored(db)?.request)));
+        }
+        if self.version.is_some_and(|seen| seen != found.version) {
+            let now = self.stored(db)?;
+            return Ok(Decided::Stale(Box::new(now.request)));
+        }
+        if let Some(deciders) = &self.deciders
+            && !self.vote(db, &found, deciders)?
+        {
+            return Ok(Decided::Voted(Box::new(self.stored(db)?.request)));
         }
         let decision = json(&self.decision)?;
         let input = json(&Input::Decided {
@@ -48,6 +55,9 @@ impl Command for Decide {
             drop_timer(db, found.run, &Due::Request { request: found.number })?;
         }
         add_audit_line(db, self.at, self.by.clone(), self.request.clone(), found.tenant, decision)?;
+        if let Some(grant) = &self.grant {
+            add_grant(db, grant)?;
+        }
         let lease = match &self.claim {
             Some(claim) if found.free => db
                 .give_input_and_lease(found.run, &input, claim)?
@@ -61,6 +71,65 @@ impl Command for Decide {
     }
 }
 
+/// Several decisions, all or none.
+#[derive(Debug)]
+pub(super) struct DecideAll(pub(super) Vec<Decide>);
+
+impl Command for DecideAll {
+    type Output = DecidedAll;
+
+    fn apply(&self, db: &mut Db) -> Result<DecidedAll, Stop> {
+        let mut refused = Vec::new();
+        for (n, decide) in self.0.iter().enumerate() {
+            let open = open_question(db, &decide.request, decide.at)?;
+            let in_time = |found: &OpenQuestion| found.expires_at.is_none_or(|at| decide.at < at);
+            match open.filter(in_time) {
+                None => {
+                    refused.push((n, Decided::TooLate(Box::new(decide.stored(db)?.request))));
+                }
+                Some(found) if decide.version.is_some_and(|seen| seen != found.version) => {
+                    refused.push((n, Decided::Stale(Box::new(decide.stored(db)?.request))));
+                }
+                Some(_) => {}
+            }
+        }
+        if !refused.is_empty() {
+            return Ok(DecidedAll::Refused(refused));
+        }
+        let taken = self.0.iter().map(|decide| decide.apply(db)).collect::<Result<_, _>>()?;
+        Ok(DecidedAll::Taken(taken))
+    }
+}
+
+impl Decide {
+    fn stored(&self, db: &Db) -> Result<StoredRequest, Stop> {
+        let found = by_id(&db.connection, &self.request)?;
+        found.ok_or_else(|| StoreError::UnknownRequest(self.request.clone()).into())
+    }
+
+    /// Whether enough have decided the same, this one included. If not, it is noted.
+    fn vote(&self, db: &Db, found: &OpenQuestion, deciders: &Deciders) -> Result<bool, Stop> {
+        let vote = Vote {
+            by: self.by.clone(),
+            roles: self.roles.clone(),
+            decision: self.decision.clone(),
+        };
+        let before = notes(&db.connection, &self.request)?;
+        let Some(votes) = votes_with(&before, &vote) else { return Ok(false) };
+        if deciders.decided(&votes) {
+            return Ok(true);
+        }
+        let noted = Noted::Voted { decision: vote.decision, roles: vote.roles };
+        add_note(db, found.run, found.number, self.at, &self.by, &noted)?;
+        db.connection
+            .prepare_cached("UPDATE requests SET version = version + 1 WHERE no = ?1")?
+            .execute(params![found.no])?;
+        let tenant = found.tenant.clone();
+        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), tenant, json(&noted)?)?;
+        Ok(false)
+    }
+}
+
 /// What a decision needs to know of a pending request and its run. The request's text is not read: it
 /// was checked before.
 struct OpenQuestion {
@@ -68,6 +137,7 @@ struct OpenQuestion {
     run: i64,
     run_id: RunId,
     number: RequestNo,
+    version: u32,
     expires_at: Option<Timestamp>,
     tenant: Tenant,
     head: Seq,
@@ -84,7 +154,7 @@ fn open_question(
     db.connection
         .prepare_cached(
             "SELECT r.no, r.run, r.expires_at, u.head, u.lease_node IS NULL OR u.lease_until <= ?3,
-                 r.tenant
+                 r.tenant, r.version
              FROM runs u CROSS JOIN requests r ON r.run = u.no AND r.number = ?2
              WHERE u.id = ?1 AND r.status = 'pending'",
         )?
@@ -96,6 +166,7 @@ fn open_question(
                 head: read(row.get(3)?),
                 free: row.get(4)?,
                 tenant: Tenant::new(row.get::<_, String>(5)?),
+                version: row.get(6)?,
                 run_id: run_id.clone(),
                 number,
             })
@@ -123,8 +194,24 @@ pub(super) fn expire(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
     Ok(())
 }
 
+/// Reminds people of a request, if it is still pending, and again after as long.
+pub(super) fn remind(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(), Stop> {
+    let StoredRequest { no, run, number, request } = found;
+    let (RequestStatus::Pending, Some(every)) = (request.status, request.body.remind) else {
+        return Ok(());
+    };
+    add_note(db, *run, *number, now, &clock_actor(), &Noted::Reminded)?;
+    db.connection
+        .prepare_cached("UPDATE requests SET version = version + 1 WHERE no = ?1")?
+        .execute(params![no])?;
+    let (id, tenant) = (request.id.clone(), request.tenant.clone());
+    add_audit_line(db, now, clock_actor(), id, tenant, REMINDED.to_owned())?;
+    set_timer(db, *run, &Due::Reminder { request: *number }, now.plus(every))?;
+    Ok(())
+}
+
 /// Adds a line that is chained to the last one, whoever wrote that.
-fn add_audit_line(
+pub(super) fn add_audit_line(
     db: &Db,
     at: Timestamp,
     by: Actor,

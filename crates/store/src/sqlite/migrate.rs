@@ -14,6 +14,7 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { name: "first", sql: include_str!("migrations/0001_first.sql") },
     Migration { name: "people", sql: include_str!("migrations/0002_people.sql") },
+    Migration { name: "rules", sql: include_str!("migrations/0003_rules.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

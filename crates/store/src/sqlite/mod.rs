@@ -22,6 +22,7 @@ mod probe;
 mod project;
 mod readers;
 mod requests;
+mod rules;
 mod runs;
 mod timers;
 mod users;
@@ -37,9 +38,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use signoff_core::id::Seq;
 use signoff_core::journal::{Entry, Input};
+use signoff_core::policy::Grant;
 use signoff_core::request::Request;
 use signoff_core::time::{Span, Timestamp};
-use signoff_core::{Actor, ConversationId, RequestId, RunId, Tenant};
+use signoff_core::{Actor, ConversationId, Name, RequestId, RunId, Tenant};
 
 use self::append::AppendEntries;
 use self::claims::{ClaimReady, ClaimRun, Reap, Release, Renew};
@@ -57,9 +59,9 @@ use self::writer::{Command, Writer};
 use crate::entries::write_cursor;
 use crate::{
     Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, Definition, Ends, Lease, LoadedRun, Mark, Marked,
-    NewRun, NodeId, Note, NoteLine, Page, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError, User,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
+    LoadedRun, Mark, Marked, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord,
+    PutPolicy, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
 };
 
 /// Runs in a `SQLite` file.
@@ -314,6 +316,37 @@ impl Store for SqliteStore {
 
     fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>> {
         self.writer.submit(mark)
+    }
+
+    fn decide_all(
+        &self,
+        decides: Vec<Decide>,
+    ) -> BoxFuture<'static, Result<DecidedAll, StoreError>> {
+        self.writer.submit(decide::DecideAll(decides))
+    }
+
+    fn put_policy(&self, put: PutPolicy) -> BoxFuture<'static, Result<PolicyPut, StoreError>> {
+        self.writer.submit(put)
+    }
+
+    fn policy(&self, tenant: &Tenant) -> Result<Option<PolicyRecord>, StoreError> {
+        rules::policy(&self.readers.get(), tenant)
+    }
+
+    fn add_grant(&self, grant: Grant) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.writer.submit(rules::AddGrant(grant))
+    }
+
+    fn grants(&self, tenant: &Tenant) -> Result<Vec<Grant>, StoreError> {
+        rules::grants(&self.readers.get(), tenant)
+    }
+
+    fn end_grant(&self, end: EndGrant) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(end)
+    }
+
+    fn use_grant(&self, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(rules::UseGrant(id.clone()))
     }
 
     fn notes(&self, request: &RequestId) -> Result<Vec<Note>, StoreError> {

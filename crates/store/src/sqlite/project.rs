@@ -3,12 +3,14 @@
 use rusqlite::params;
 use signoff_core::journal::{Entry, Event};
 use signoff_core::request::RequestKind;
-use signoff_core::time::Timestamp;
-use signoff_core::{ActivationId, Actor, Key, Name, RequestNo};
+use signoff_core::time::{Span, Timestamp};
+use signoff_core::{ActivationId, Actor, Key, Name, RequestId, RequestNo, Tenant};
 
 use super::db::Db;
+use super::decide::add_audit_line;
 use super::error::json;
 use super::timers::{drop_timer, set_timer};
+use crate::audit::{judged, policy_actor};
 use crate::{Due, StoreError};
 
 /// A change that an entry brings with it, encoded by the caller so that the writer need not.
@@ -19,6 +21,7 @@ pub(super) enum Change {
         kind: RequestKind,
         agent: Option<Name>,
         expires_at: Option<Timestamp>,
+        remind: Option<Span>,
         at: Timestamp,
         body: String,
     },
@@ -31,6 +34,10 @@ pub(super) enum Change {
     Closed {
         number: RequestNo,
         status: &'static str,
+    },
+    Judged {
+        at: Timestamp,
+        line: String,
     },
     TimerSet {
         activation: ActivationId,
@@ -53,6 +60,7 @@ pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
                 kind: body.kind,
                 agent: body.agent_path.last().cloned(),
                 expires_at: body.expires_at,
+                remind: body.remind,
                 at: entry.at,
                 body: json(body)?,
             },
@@ -66,6 +74,10 @@ pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
             Event::Withdrawn { request } => {
                 Change::Closed { number: *request, status: "cancelled" }
             }
+            Event::Gated(gated) => match judged(gated) {
+                Some(line) => Change::Judged { at: entry.at, line },
+                None => continue,
+            },
             Event::TimerSet { activation, key, due } => {
                 Change::TimerSet { activation: *activation, key: key.clone(), due: *due }
             }
@@ -82,7 +94,7 @@ pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
 pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<()> {
     for change in changes {
         match change {
-            Change::Asked { number, kind, agent, expires_at, at, body } => {
+            Change::Asked { number, kind, agent, expires_at, remind, at, body } => {
                 db.connection
                     .prepare_cached(
                         "INSERT INTO requests (run, number, root, tenant, kind, agent, status,
@@ -101,6 +113,9 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
                     ])?;
                 if let Some(due) = expires_at {
                     set_timer(db, run, &Due::Request { request: *number }, *due)?;
+                }
+                if let Some(every) = remind {
+                    set_timer(db, run, &Due::Reminder { request: *number }, at.plus(*every))?;
                 }
             }
             // As a rule it was decided, or expired, before its run heard of it. A fork brings its
@@ -129,6 +144,14 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
                 if closed > 0 {
                     drop_timer(db, run, &Due::Request { request: *number })?;
                 }
+            }
+            Change::Judged { at, line } => {
+                let (id, tenant): (String, String) = db
+                    .connection
+                    .prepare_cached("SELECT id, tenant FROM runs WHERE no = ?1")?
+                    .query_row(params![run], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let (subject, tenant) = (RequestId::new(id), Tenant::new(tenant));
+                add_audit_line(db, *at, policy_actor(), subject, tenant, line.clone())?;
             }
             Change::TimerSet { activation, key, due } => {
                 let timer = Due::Timer { activation: *activation, key: key.clone() };

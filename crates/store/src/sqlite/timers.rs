@@ -5,7 +5,7 @@ use signoff_core::journal::Input;
 use signoff_core::time::Timestamp;
 
 use super::db::Db;
-use super::decide::expire;
+use super::decide::{expire, remind};
 use super::error::{json, stored};
 use super::requests::numbered;
 use super::writer::{Command, Stop};
@@ -39,6 +39,7 @@ fn columns(due: &Due) -> (&'static str, u32, &str) {
     match due {
         Due::Timer { activation, key } => ("timer", *activation, key),
         Due::Request { request } => ("request", *request, ""),
+        Due::Reminder { request } => ("reminder", *request, ""),
         Due::Run => ("run", 0, ""),
     }
 }
@@ -69,6 +70,12 @@ impl Command for FireDue {
                     }
                     continue;
                 }
+                Due::Reminder { request } => {
+                    if let Some(request) = numbered(&db.connection, run, request)? {
+                        remind(db, &request, self.now)?;
+                    }
+                    continue;
+                }
             };
             db.give_input(run, &json(&input)?)?;
         }
@@ -87,6 +94,7 @@ fn due_at(db: &Db, now: Timestamp, limit: usize) -> Result<Vec<(i64, i64, Due)>,
         let what = match row.get_ref(2)?.as_str().unwrap_or_default() {
             "timer" => Due::Timer { activation: row.get(3)?, key: row.get::<_, String>(4)?.into() },
             "request" => Due::Request { request: row.get(3)? },
+            "reminder" => Due::Reminder { request: row.get(3)? },
             "run" => Due::Run,
             other => return Err(StoreError::Corrupt(format!("a timer for `{other}`")).into()),
         };

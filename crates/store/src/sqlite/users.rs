@@ -3,14 +3,14 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 use signoff_core::id::Tenant;
 use signoff_core::time::Timestamp;
-use signoff_core::{Actor, RequestId, RunId};
+use signoff_core::{Actor, RequestId, RequestNo, RunId};
 
 use super::db::Db;
 use super::error::{json, parse, read, stored};
 use super::requests::by_id;
 use super::writer::{Command, Stop};
 use crate::people::assignee_after;
-use crate::{Mark, Marked, Note, NoteLine, StoreError, User};
+use crate::{Mark, Marked, Note, NoteLine, Noted, StoreError, User};
 
 /// A user to add; one of that name is replaced only if that is wanted.
 #[derive(Debug)]
@@ -88,19 +88,26 @@ impl Command for Mark {
         db.connection
             .prepare_cached("UPDATE requests SET assignee = ?2 WHERE no = ?1")?
             .execute(params![found.no, found.request.assignee.as_ref().map(Actor::as_str)])?;
-        db.connection
-            .prepare_cached(
-                "INSERT INTO notes (run, number, at, by, what) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![
-                found.run,
-                found.number,
-                self.at.0,
-                self.by.as_str(),
-                json(&self.what)?
-            ])?;
+        add_note(db, found.run, found.number, self.at, &self.by, &self.what)?;
         Ok(Marked::Done(Box::new(found.request)))
     }
+}
+
+/// Notes something on a request.
+pub(super) fn add_note(
+    db: &Db,
+    run: i64,
+    number: RequestNo,
+    at: Timestamp,
+    by: &Actor,
+    what: &Noted,
+) -> Result<(), Stop> {
+    db.connection
+        .prepare_cached(
+            "INSERT INTO notes (run, number, at, by, what) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![run, number, at.0, by.as_str(), json(what)?])?;
+    Ok(())
 }
 
 /// What was noted on all requests after a number, in order.

@@ -80,7 +80,7 @@ fn an_approval_is_of_something_editable() {
             ask.result(&edit),
             json!({ "decision": "edit", "value": { "venue": 1, "catering": 2 } })
         );
-        let no = Decision::Reject { reason: Some("too dear".into()), then: Then::Continue };
+        let no = Decision::reject(Some("too dear".into()), Then::Continue);
         assert_eq!(ask.result(&no), json!({ "decision": "reject", "reason": "too dear" }));
     }
 }

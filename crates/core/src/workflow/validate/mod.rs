@@ -11,7 +11,7 @@ mod schemas;
 
 use std::collections::BTreeSet;
 
-use crate::policy::Gate;
+use crate::policy::gate_problems;
 
 use super::diagnostic::{Diagnostic, Problem, locate, quote, suggest};
 use super::tree::join;
@@ -138,16 +138,9 @@ impl Check<'_> {
     }
 
     fn gates(&mut self) {
-        let mut names = BTreeSet::new();
-        for (n, gate) in self.workflow.gates.iter().enumerate() {
-            if !names.insert(gate.name.as_str()) {
-                let message = format!("there are two gates {}", quote(&gate.name));
-                self.report(Problem::value(format!("/gates/{n}/name"), message));
-            }
-            for problem in Gate::compile(gate.clone()).err().into_iter().flatten() {
-                let path = format!("/gates/{n}/{}", problem.key);
-                self.report(Problem::value(path, problem.message));
-            }
+        let workflow = self.workflow;
+        for (path, message) in gate_problems(&workflow.gates, workflow.smart.as_ref()) {
+            self.report(Problem::value(path, message));
         }
     }
 

@@ -155,9 +155,12 @@ impl Turn<'_> {
         let parts: Vec<RemotePart> = self.messages().iter().filter_map(|it| spoken(it)).collect();
         let id = self.ctx.message_id(key);
         let last = match parts.last() {
-            Some(RemotePart::Text { text, .. }) => text.chars().take(SHOWN).collect(),
+            Some(RemotePart::Text { text, .. }) => text.chars().take(SHOWN).collect::<String>(),
             _ => String::new(),
         };
+        if let Some(refused) = self.ctx.clear_remote(key, remote.name(), &last).await? {
+            return Err(refused);
+        }
         let action = json!({ "remote": remote.name(), "message_id": id, "text": last });
         let message = RemoteMessage { id, parts };
         let stands = self.ctx.remote(key, Effect::once(action), || remote.begin(message)).await?;

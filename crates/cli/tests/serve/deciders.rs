@@ -1,0 +1,116 @@
+//! Who may decide, how many must agree, and who is asked when nobody answers.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use signoff_testkit::process::PATIENCE;
+
+use crate::access::{add, get, post};
+use crate::gates::{WRITE, clerk};
+use crate::support::{Client, Place, text};
+
+const APPROVE: &str = r#"{"decision":"approve"}"#;
+
+/// The request that a run waits for, once it waits for another than `not`.
+async fn pending(client: &Client, token: &str, run: &str, not: &str) -> Value {
+    let since = Instant::now();
+    loop {
+        let (_, found) = get(client, token, &format!("/v1/runs/{run}")).await;
+        if let Some(request) = found["pending"][0].as_str().filter(|it| *it != not) {
+            return get(client, token, &format!("/v1/requests/{request}")).await.1;
+        }
+        assert!(since.elapsed() < PATIENCE, "{found}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn decide(client: &Client, token: &str, request: &Value, decision: &str) -> (u16, Value) {
+    let path = format!("/v1/requests/{}/decision", text(&request["id"]));
+    post(client, token, &path, serde_json::from_str(decision).unwrap()).await
+}
+
+async fn start(client: &Client, token: &str) -> String {
+    let body = json!({ "workflow": "clerk", "input": "go" });
+    text(&post(client, token, "/v1/runs", body).await.1["id"])
+}
+
+#[tokio::test]
+async fn only_those_who_are_asked_decide() {
+    let place = Place::new();
+    let ann = add(&place, &["ann", "--role", "owner"]);
+    let bob = add(&place, &["bob", "--role", "owner"]);
+    let cid = add(&place, &["cid", "--role", "intern"]);
+    let gate = "  - { name: before_file_edit, who: { roles: [owner], not_initiator: true } }\n";
+    let server = clerk(&place, gate, WRITE);
+    let run = start(&server, &ann).await;
+    let request = pending(&server, &ann, &run, "").await;
+    assert_eq!(request["who"], "role owner, not whoever started the run");
+    for (token, status, code, decision) in [
+        (&cid, 403, "not_asked", APPROVE),
+        (&ann, 403, "own_run", APPROVE),
+        (&bob, 422, "decision_not_allowed", r#"{"decision":"redo"}"#),
+    ] {
+        let (found, refused) = decide(&server, token, &request, decision).await;
+        assert_eq!((found, &refused["error"]["code"]), (status, &json!(code)), "{refused}");
+    }
+    assert_eq!(pending(&server, &ann, &run, "").await["version"], 1, "nothing changed");
+    let (status, decided) = decide(&server, &bob, &request, APPROVE).await;
+    assert_eq!((status, &decided["decision"]["by"]), (200, &json!("bob")));
+}
+
+#[tokio::test]
+async fn several_must_agree_and_one_may_veto() {
+    let place = Place::new();
+    let names = ["ann", "bob", "cid"];
+    let tokens = names.map(|name| add(&place, &[name]));
+    let gate = "  - { name: before_file_edit, who: { count: 2 } }\n";
+    let server = clerk(&place, gate, WRITE);
+    let run = start(&server, &tokens[0]).await;
+    let request = pending(&server, &tokens[0], &run, "").await;
+    for _ in 0..2 {
+        let (status, voted) = decide(&server, &tokens[0], &request, APPROVE).await;
+        assert_eq!((status, &voted["status"]), (202, &json!("pending")), "{voted}");
+    }
+    let path = format!("/v1/requests/{}", text(&request["id"]));
+    let seen = get(&server, &tokens[2], &path).await.1;
+    assert_eq!(seen["notes"][0]["what"], "voted", "{seen}");
+    assert_eq!((&seen["notes"][0]["by"], &seen["notes"][1]), (&json!("ann"), &Value::Null));
+    assert!(!place.path("workspace/a.txt").exists());
+    assert_eq!(decide(&server, &tokens[1], &request, APPROVE).await.0, 200);
+    let (status, late) = decide(&server, &tokens[2], &request, APPROVE).await;
+    assert_eq!((status, &late["error"]["code"]), (409, &json!("already_decided")));
+
+    let run = start(&server, &tokens[0]).await;
+    let request = pending(&server, &tokens[0], &run, "").await;
+    decide(&server, &tokens[0], &request, APPROVE).await;
+    let no = r#"{"decision":"reject","then":"continue"}"#;
+    assert_eq!(decide(&server, &tokens[2], &request, no).await.0, 200, "a veto");
+}
+
+#[tokio::test]
+async fn others_are_asked_when_nobody_answers() {
+    let place = Place::new();
+    let ann = add(&place, &["ann"]);
+    let boss = add(&place, &["boss", "--role", "lead"]);
+    let gate = "  - name: before_file_edit\n    who: { users: [ann] }\n    within: 300ms\n    \
+                remind: 100ms\n    on_timeout: escalate\n    \
+                escalation: [{ who: { roles: [lead] }, within: 1h }]\n";
+    let server = clerk(&place, gate, WRITE);
+    let run = start(&server, &ann).await;
+    let first = pending(&server, &ann, &run, "").await;
+    let second = pending(&server, &ann, &run, first["id"].as_str().unwrap()).await;
+    assert!(second["reasons"].to_string().contains("nobody answered"), "{second}");
+    let (status, late) = decide(&server, &ann, &first, APPROVE).await;
+    assert_eq!((status, &late["error"]["code"]), (410, &json!("expired")));
+    let (status, refused) = decide(&server, &ann, &second, APPROVE).await;
+    assert_eq!((status, &refused["error"]["code"]), (403, &json!("not_asked")));
+    let path = format!("/v1/requests/{}", text(&first["id"]));
+    let seen = get(&server, &ann, &path).await.1;
+    assert!(seen["notes"].to_string().contains("reminded"), "{seen}");
+    assert_eq!(decide(&server, &boss, &second, APPROVE).await.0, 200);
+    let since = Instant::now();
+    while !place.path("workspace/a.txt").exists() {
+        assert!(since.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

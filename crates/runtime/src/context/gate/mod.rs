@@ -1,0 +1,359 @@
+//! Gates before an action: whether it may be done, and who is asked.
+//!
+//! | the journal says | what happens |
+//! |---|---|
+//! | the call was made | nothing is judged again |
+//! | a question about it waits | it is waited for, whatever the policy says by now |
+//! | a question about it was answered with yes | it is judged again: what was not asked for then is asked now |
+//! | nothing | it is judged |
+//!
+//! An approval is bound to the digest of what was shown and counts for that call only. An answer that changes the
+//! arguments is judged anew; what speaks against the changed ones and did not against those shown is asked.
+
+mod actions;
+mod model;
+mod question;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use signoff_core::journal::{ErrorInfo, Event, Gated};
+use signoff_core::policy::{
+    Action, ActionKind, Counts, Grant, Granted, Judgement, OnTimeout, Outcome, Reason, Remembered,
+};
+use signoff_core::request::RequestBody;
+use signoff_core::{Actor, Effects, Name, RequestNo, ToolSpec};
+use signoff_tools::Tool;
+
+pub(crate) use self::question::Changed;
+use self::question::{Meant, denied, meant, within};
+use super::{Context, Effect};
+use crate::rules::Rules;
+
+/// How often one call may be asked about.
+const MAX_ASKS: usize = 16;
+
+/// What comes of a call before it is made.
+#[derive(Debug)]
+pub(crate) enum Cleared {
+    /// It is made; with other arguments, if a person changed them.
+    Go(Option<Changed>),
+    /// It is not made; this is its result.
+    Instead(Result<Value, ErrorInfo>),
+}
+
+/// What is to be cleared.
+struct Subject<'a> {
+    key: &'a str,
+    kind: ActionKind,
+    spec: &'a ToolSpec,
+    tool: Option<&'a Arc<dyn Tool>>,
+}
+
+/// What was agreed to so far.
+#[derive(Default)]
+struct Agreed {
+    reasons: BTreeSet<(String, String)>,
+    requests: Vec<RequestNo>,
+}
+
+impl Context {
+    /// Whether a tool may be called with these arguments, after asking whoever must be asked.
+    pub(super) async fn clear(
+        &self,
+        key: &str,
+        tool: &Arc<dyn Tool>,
+        arguments: &Value,
+    ) -> Result<Cleared, ErrorInfo> {
+        let spec = tool.spec();
+        let subject = Subject { key, kind: ActionKind::Tool, spec, tool: Some(tool) };
+        self.clear_subject(&subject, arguments).await
+    }
+
+    /// Whether an agent may hand over to another. If not, what it is told.
+    pub(crate) async fn clear_handoff(
+        &self,
+        key: &str,
+        to: &Name,
+    ) -> Result<Option<ErrorInfo>, ErrorInfo> {
+        self.clear_plain(key, ActionKind::Handoff, to, Effects::default(), &json!({})).await
+    }
+
+    /// Whether an agent elsewhere may be told this. If not, why.
+    pub(crate) async fn clear_remote(
+        &self,
+        key: &str,
+        to: &str,
+        text: &str,
+    ) -> Result<Option<ErrorInfo>, ErrorInfo> {
+        let effects = Effects { network: true, open_world: true, ..Effects::default() };
+        let told = json!({ "message": text });
+        self.clear_plain(key, ActionKind::Remote, &to.into(), effects, &told).await
+    }
+
+    async fn clear_plain(
+        &self,
+        key: &str,
+        kind: ActionKind,
+        name: &Name,
+        effects: Effects,
+        arguments: &Value,
+    ) -> Result<Option<ErrorInfo>, ErrorInfo> {
+        let spec = ToolSpec {
+            name: name.clone(),
+            description: String::new(),
+            parameters: json!({ "type": "object" }),
+            effects,
+        };
+        let subject = Subject { key, kind, spec: &spec, tool: None };
+        Ok(match self.clear_subject(&subject, arguments).await? {
+            Cleared::Go(_) => None,
+            Cleared::Instead(Err(error)) => Some(error),
+            Cleared::Instead(Ok(_)) => Some(ErrorInfo::new("denied", "it was left out")),
+        })
+    }
+
+    /// What the rules say about something that is not a call: a plan, a step of it.
+    pub(crate) fn judge_action(&self, action: Action) -> Result<Judgement, ErrorInfo> {
+        let rules = self.cell.rules()?;
+        Ok(self.judge(&rules, &[action], Remembered::default()))
+    }
+
+    async fn clear_subject(
+        &self,
+        subject: &Subject<'_>,
+        arguments: &Value,
+    ) -> Result<Cleared, ErrorInfo> {
+        let Subject { key, .. } = *subject;
+        let mut changed: Option<Changed> = None;
+        let mut agreed = Agreed::default();
+        let (mut stage, mut paused) = (0, false);
+        for n in 1..=MAX_ASKS {
+            let question = format!("{key}#gate{n}");
+            let now = changed.as_ref().map_or(arguments, |changed| &changed.arguments);
+            let mut body = RequestBody::input("");
+            if !self.was_asked(&question) {
+                if self.is_done(key) {
+                    return Ok(Cleared::Go(changed));
+                }
+                let rules = self.cell.rules()?;
+                if rules.policies.is_empty() {
+                    return Ok(Cleared::Go(changed));
+                }
+                let actions = self.actions(subject.kind, subject.spec, now);
+                let judged = self.judgement(&rules, &question, &actions).await?;
+                let known = |reason: &Reason| agreed.reasons.contains(&pair(reason));
+                let open = !judged.reasons.iter().all(known) || agreed.requests.is_empty();
+                let asks = judged.outcome == Outcome::Ask && open;
+                self.note(subject, &actions[0], &judged, asks, &rules, &agreed);
+                match judged.outcome {
+                    Outcome::Deny => return Ok(Cleared::Instead(Err(denied(&judged)))),
+                    _ if !asks => return Ok(Cleared::Go(changed)),
+                    _ => {}
+                }
+                body = self.question(subject.spec, &actions, &judged, &rules.version);
+                self.address(&mut body, &judged, stage);
+                // Looking changes nothing; what cannot be shown is left to the person.
+                if let Some(tool) = subject.tool
+                    && let Ok(Some(preview)) = tool.preview(now).await
+                {
+                    body.preview = preview;
+                }
+                if let Some(within) = within(&judged, stage).filter(|_| !paused) {
+                    let asked_at = self.now(&format!("{question}@")).await?;
+                    body.expires_at = Some(asked_at.plus(within));
+                }
+            }
+            let answer = self.ask(&question, body).await?;
+            let shown = self.shown(&question);
+            let on_timeout: OnTimeout =
+                serde_json::from_value(shown["on_timeout"].clone()).unwrap_or_default();
+            match meant(answer, on_timeout) {
+                Meant::Instead(result) => return Ok(Cleared::Instead(result)),
+                Meant::Stop(error) => return Err(error),
+                Meant::Escalate => {
+                    stage += 1;
+                    continue;
+                }
+                Meant::Pause => {
+                    self.pause_for(&question).await?;
+                    paused = true;
+                    continue;
+                }
+                Meant::Changed(new) => changed = Some(new),
+                Meant::Approved => {
+                    if let Some(pinned) = self.pinned(&question, now) {
+                        let by = changed.take().and_then(|changed| changed.by);
+                        changed = Some(Changed { arguments: pinned, by });
+                    }
+                }
+            }
+            let reasons: Vec<Reason> =
+                serde_json::from_value(shown["reasons"].clone()).unwrap_or_default();
+            agreed.reasons.extend(reasons.iter().map(pair));
+            agreed.requests.extend(self.number(&question));
+        }
+        let message = format!("people were asked {MAX_ASKS} times about one call without an end");
+        Ok(Cleared::Instead(Err(ErrorInfo::new("gate_rounds", message))))
+    }
+
+    /// What all rules say of all of it together, with what is remembered and what a model thinks.
+    async fn judgement(
+        &self,
+        rules: &Rules,
+        question: &str,
+        actions: &[Action],
+    ) -> Result<Judgement, ErrorInfo> {
+        let (call, digest) = (&actions[0], actions[0].digest());
+        let (place, now) = (self.cell.place(), self.cell.engine.clock.now());
+        let covering = |what: Granted| {
+            let covers =
+                |grant: &&Grant| grant.what == what && grant.covers(call, &digest, &place, now);
+            rules.grants.iter().find(covers)
+        };
+        let mut remembered = Remembered {
+            denied: self.cell.lock().state.ledger.is_denied(&digest)
+                || covering(Granted::Deny).is_some(),
+            bypass: covering(Granted::Bypass).is_some(),
+            approved: false,
+        };
+        let mut judged = self.judge(rules, actions, remembered);
+        if remembered.denied {
+            let evidence = "a person denied exactly this before".to_owned();
+            judged.reasons.push(remembers("denied", evidence));
+        }
+        if let Some(grant) = covering(Granted::Bypass) {
+            judged.reasons.push(remembers("bypass", format!("{} by {}", grant.id, grant.by)));
+        }
+        if let (Outcome::Ask, Some(grant)) = (judged.outcome, covering(Granted::Approve)) {
+            remembered.approved = true;
+            let with = self.judge(rules, actions, remembered);
+            if with.outcome == Outcome::Allow && self.use_grant(grant).await? {
+                judged = with;
+                let evidence = format!("{} by {}", grant.id, grant.by);
+                judged.reasons.push(remembers("approved", evidence));
+            }
+        } else if judged.outcome == Outcome::Allow && judged.unsure && !remembered.bypass {
+            let models = rules.policies.iter().filter_map(|policy| policy.smart.judge.as_ref());
+            for (n, judge) in models.enumerate() {
+                let key = format!("{question}#judge{n}");
+                if let Some(reason) = self.opinion(&key, judge, call).await {
+                    judged.outcome = Outcome::Ask;
+                    judged.reasons.push(reason);
+                    break;
+                }
+            }
+        }
+        Ok(judged)
+    }
+
+    /// Counts a use of what is remembered for so many times. Whether it could still be used.
+    async fn use_grant(&self, grant: &Grant) -> Result<bool, ErrorInfo> {
+        if grant.times.is_none() {
+            return Ok(true);
+        }
+        let used = self.cell.engine.store.use_grant(&grant.id).await;
+        used.map_err(|error| ErrorInfo::new("could_not_ask", error.to_string()))
+    }
+
+    fn judge(&self, rules: &Rules, actions: &[Action], remembered: Remembered) -> Judgement {
+        let counts = self.counts(&actions[0].digest());
+        let mut all: Option<Judgement> = None;
+        for action in actions {
+            let action = Action { counts, ..action.clone() };
+            for policy in &rules.policies {
+                let judged = policy.judge(&action, remembered);
+                all = Some(match all {
+                    None => judged,
+                    Some(all) => all.and(judged),
+                });
+            }
+        }
+        all.unwrap_or_default()
+    }
+
+    fn counts(&self, digest: &str) -> Counts {
+        let inner = self.cell.lock();
+        Counts { cost: inner.state.usage.cost, ..inner.state.ledger.counts(digest) }
+    }
+
+    /// Journals what was judged.
+    fn note(
+        &self,
+        subject: &Subject<'_>,
+        action: &Action,
+        judged: &Judgement,
+        asks: bool,
+        rules: &Rules,
+        agreed: &Agreed,
+    ) {
+        let outcome = match judged.outcome {
+            Outcome::Ask if !asks => Outcome::Allow,
+            outcome => outcome,
+        };
+        let approved = match outcome {
+            Outcome::Allow => agreed.requests.clone(),
+            _ => Vec::new(),
+        };
+        self.cell.emit(Event::Gated(Box::new(Gated {
+            activation: self.activation,
+            key: subject.key.into(),
+            tool: subject.spec.name.clone(),
+            digest: action.digest(),
+            action: action.to_json(),
+            policy: rules.version.clone(),
+            approved,
+            read_only: subject.spec.effects.read_only,
+            outcome,
+            reasons: judged.reasons.clone(),
+        })));
+    }
+
+    /// Lets nothing new start in the run until somebody lets it go on. Once for each question.
+    async fn pause_for(&self, question: &str) -> Result<(), ErrorInfo> {
+        let key = format!("{question}#paused");
+        if !self.is_done(&key) {
+            self.effect(&key, Effect::repeatable(), |_| async { Ok(json!(true)) }).await?;
+            self.cell.emit(Event::Paused { by: Actor::new("system") });
+        }
+        Ok(())
+    }
+
+    /// The number of a question that was asked.
+    fn number(&self, key: &str) -> Option<RequestNo> {
+        self.cell.lock().state.open.get(&self.activation)?.asked.get(key).copied()
+    }
+
+    fn was_asked(&self, key: &str) -> bool {
+        self.number(key).is_some()
+    }
+
+    /// The arguments with what the preview pinned: the call is refused if what was shown is no longer so.
+    fn pinned(&self, key: &str, arguments: &Value) -> Option<Value> {
+        let request = self.number(key)?;
+        let inner = self.cell.lock();
+        let Value::Object(pin) = &inner.state.requests.get(&request)?.body.preview["pin"] else {
+            return None;
+        };
+        let mut arguments = arguments.clone();
+        arguments.as_object_mut()?.extend(pin.clone());
+        Some(arguments)
+    }
+
+    /// What people were shown with a question.
+    fn shown(&self, key: &str) -> Value {
+        let request = self.number(key);
+        let inner = self.cell.lock();
+        let asked = request.and_then(|request| inner.state.requests.get(&request));
+        asked.map_or(Value::Null, |request| request.body.context.clone())
+    }
+}
+
+fn remembers(criterion: &str, evidence: String) -> Reason {
+    Reason { gate: "remembered".into(), criterion: criterion.to_owned(), evidence }
+}
+
+fn pair(reason: &Reason) -> (String, String) {
+    (reason.gate.to_string(), reason.criterion.clone())
+}

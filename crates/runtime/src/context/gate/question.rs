@@ -1,0 +1,169 @@
+//! The question about a call, and what its answer means.
+
+use serde_json::{Value, json};
+use signoff_core::deciders::Deciders;
+use signoff_core::journal::ErrorInfo;
+use signoff_core::policy::{Action, ActionKind, Judgement, OnTimeout};
+use signoff_core::request::{RequestBody, Risk};
+use signoff_core::state::Answer;
+use signoff_core::{Actor, Decision, DecisionKind, RequestKind, Span, ToolSpec};
+
+use crate::context::Context;
+
+/// What a person put in place of a model's arguments.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    pub(crate) arguments: Value,
+    /// Nobody, if only what was shown was pinned.
+    pub(crate) by: Option<Actor>,
+}
+
+/// What an answer means for the call.
+pub(super) enum Meant {
+    Approved,
+    Changed(Changed),
+    Instead(Result<Value, ErrorInfo>),
+    /// The run does not go on.
+    Stop(ErrorInfo),
+    /// It waits until somebody lets it go on, and asks again.
+    Pause,
+    /// Others are asked.
+    Escalate,
+}
+
+impl Context {
+    pub(super) fn question(
+        &self,
+        spec: &ToolSpec,
+        actions: &[Action],
+        judged: &Judgement,
+        policy: &str,
+    ) -> RequestBody {
+        let call = &actions[0];
+        let mut context = json!({
+            "tool": spec.name,
+            "proposal": call.arguments,
+            "digest": call.digest(),
+            "implementation": call.implementation,
+            "effects": spec.effects.names(),
+            "targets": actions.iter().flat_map(|action| &action.targets).collect::<Vec<_>>(),
+            "reasons": judged.reasons,
+        });
+        let commands: Vec<_> = actions.iter().skip(1).map(|part| &part.command).collect();
+        if !commands.is_empty() {
+            context["commands"] = json!(commands);
+        }
+        if !judged.notes.is_empty() {
+            context["notes"] = json!(judged.notes);
+        }
+        if !policy.is_empty() {
+            context["policy"] = policy.into();
+        }
+        let risk = judged.risk.or_else(|| spec.effects.destructive.then_some(Risk::High));
+        let (who, name) = (self.executor(), &spec.name);
+        let (prompt, allowed) = match call.kind {
+            ActionKind::Handoff => (format!("{who} wants to hand over to {name}."), &HANDED[..]),
+            ActionKind::Remote => (format!("{who} wants to send this to {name}."), &HANDED[..]),
+            _ => (format!("{who} wants to call {name}."), &CALLED[..]),
+        };
+        RequestBody {
+            kind: RequestKind::ToolCall,
+            context,
+            response_schema: spec.parameters.clone(),
+            allowed: allowed.to_vec(),
+            reasons: judged.reasons.iter().map(ToString::to_string).collect(),
+            risk: Some(risk.unwrap_or(Risk::Medium)),
+            ..RequestBody::input(prompt)
+        }
+    }
+
+    /// Puts the question to those whose turn it is.
+    pub(super) fn address(&self, asked: &mut RequestBody, judged: &Judgement, stage: usize) {
+        let initiator = self.cell.lock().state.started.by.clone();
+        let who = match judged.escalation.get(stage.wrapping_sub(1)) {
+            Some(stage) => vec![stage.who.clone()],
+            None => judged.who.clone(),
+        };
+        let deciders = Deciders::new(who, &initiator);
+        if !deciders.is_anybody() {
+            let names: Vec<String> = deciders.who.iter().map(ToString::to_string).collect();
+            asked.who = Some(names.join(" and "));
+            asked.deciders = Some(Box::new(deciders));
+        }
+        asked.remind = judged.remind;
+        let on_timeout = match judged.within {
+            _ if stage >= judged.escalation.len() && stage > 0 => judged.finally,
+            Some((_, on_timeout)) => on_timeout,
+            None => OnTimeout::Deny,
+        };
+        if stage > 0 {
+            asked.reasons.push("nobody answered in time before".to_owned());
+            asked.context["stage"] = stage.into();
+        }
+        asked.context["on_timeout"] = json!(on_timeout);
+    }
+}
+
+const CALLED: [DecisionKind; 6] = [
+    DecisionKind::Approve,
+    DecisionKind::Edit,
+    DecisionKind::Reject,
+    DecisionKind::Respond,
+    DecisionKind::Skip,
+    DecisionKind::Abort,
+];
+const HANDED: [DecisionKind; 3] =
+    [DecisionKind::Approve, DecisionKind::Reject, DecisionKind::Abort];
+
+/// How long those of a stage have.
+pub(super) fn within(judged: &Judgement, stage: usize) -> Option<Span> {
+    let own = judged.escalation.get(stage.wrapping_sub(1)).and_then(|stage| stage.within);
+    own.or_else(|| judged.within.map(|(within, _)| within))
+}
+
+/// What an answer means; `on_timeout` is what was to happen without one.
+pub(super) fn meant(answer: Answer, on_timeout: OnTimeout) -> Meant {
+    let (decision, by) = match answer {
+        Answer::Decided { decision, by } => (decision, by),
+        Answer::Withdrawn => return Meant::Instead(Err(could_not_ask())),
+        Answer::Expired => {
+            return match on_timeout {
+                OnTimeout::Approve => Meant::Approved,
+                OnTimeout::Skip => {
+                    Meant::Instead(Ok(json!({ "skipped": "nobody answered in time" })))
+                }
+                OnTimeout::Deny => Meant::Instead(Err(could_not_ask())),
+                OnTimeout::Abort => Meant::Stop(could_not_ask()),
+                OnTimeout::Pause => Meant::Pause,
+                OnTimeout::Escalate => Meant::Escalate,
+            };
+        }
+    };
+    match decision {
+        Decision::Approve { .. } => Meant::Approved,
+        Decision::Edit { value, .. } => Meant::Changed(Changed { arguments: value, by: Some(by) }),
+        Decision::Respond { content } => Meant::Instead(Ok(content)),
+        Decision::Skip { reason } => {
+            Meant::Instead(Ok(json!({ "skipped": reason.unwrap_or_else(|| format!("by {by}")) })))
+        }
+        Decision::Reject { reason, .. } => {
+            let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            let message = format!("{by} denied this call{why}. Do not try the same again.");
+            Meant::Instead(Err(ErrorInfo::new("denied", message)))
+        }
+        other => {
+            let message = format!("`{}` means nothing here", other.kind().as_str());
+            Meant::Instead(Err(ErrorInfo::new("internal", message)))
+        }
+    }
+}
+
+/// What the agent is told of a call that is not allowed.
+pub(super) fn denied(judged: &Judgement) -> ErrorInfo {
+    let reasons: Vec<String> = judged.reasons.iter().map(ToString::to_string).collect();
+    ErrorInfo::new("denied", format!("this call is not allowed: {}", reasons.join("; ")))
+}
+
+fn could_not_ask() -> ErrorInfo {
+    ErrorInfo::new("could_not_ask", "a person must agree to this call, and nobody answered in time")
+}
