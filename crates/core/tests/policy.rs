@@ -114,7 +114,7 @@ fn smart_asks_if_something_speaks_for_it() {
 fn doubt_closes() {
     let policy = policy(vec![
         file("wrong", Some("action.arguments.nowhere == 1"), How::Smart),
-        file("shape", Some("action.kind"), How::Smart),
+        file("shape", Some("action.arguments.path"), How::Smart),
     ]);
     let judged = policy.judge(&write("a"), Remembered::default());
     assert_eq!(judged.outcome, Outcome::Ask);
@@ -204,7 +204,7 @@ fn gates() -> impl Strategy<Value = Vec<GateFile>> {
         Just(Some("true".to_owned())),
         Just(Some("false".to_owned())),
         Just(Some("action.tool == 'write_file'".to_owned())),
-        Just(Some("action.nothing.x".to_owned())),
+        Just(Some("action.arguments.nothing.x".to_owned())),
     ];
     let gate =
         (when, how(), prop::option::of(1_u64..5)).prop_map(|(when, ask, minutes)| GateFile {

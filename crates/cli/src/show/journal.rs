@@ -156,7 +156,7 @@ impl JournalReader {
                 what("tool", who, format!("{tool}: {}", ended(outcome)))
             }
             (EffectKind::Tool, None) => what("tool", who, ended(outcome)),
-            (EffectKind::Model, _) => what("model", who, ended(outcome)),
+            (EffectKind::Model | EffectKind::Judge, _) => what("model", who, ended(outcome)),
             (EffectKind::Remote, _) => what("remote", who, remote(outcome)),
             (EffectKind::Local, _) => what("effect", who, format!("{key}: {}", ended(outcome))),
         }

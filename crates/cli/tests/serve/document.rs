@@ -48,6 +48,11 @@ async fn every_route_in_it_is_served() {
                 }
                 "get" => server.get(&at).await,
                 "delete" => server.delete(&at).await,
+                "put" => {
+                    let sent = server.request(reqwest::Method::PUT, &at).json(&json!({}));
+                    let answer = sent.send().await.unwrap();
+                    (answer.status().as_u16(), answer.json().await.unwrap())
+                }
                 _ => server.post(&at, &json!({ "decision": "approve", "at": 1 })).await,
             };
             let code = answer["error"]["code"].as_str().unwrap_or_default();

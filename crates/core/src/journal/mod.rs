@@ -350,6 +350,8 @@ impl Payload {
 pub enum EffectKind {
     /// A model was asked.
     Model,
+    /// A model was asked what it thinks of an action.
+    Judge,
     /// A tool was called.
     Tool,
     /// An agent elsewhere was sent a message, or asked how it stands.

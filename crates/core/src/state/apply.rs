@@ -65,6 +65,9 @@ pub enum JournalError {
     },
 }
 
+/// Who asks models for opinions on actions, among those who ask models.
+const JUDGE: &str = "#judge";
+
 impl RunState {
     /// The state after the first entry of a journal.
     pub fn begin(first: &Entry) -> Result<Self, JournalError> {
@@ -310,9 +313,13 @@ impl RunState {
         if let Some(EffectState::Done(_)) = activation.effects.insert(key.clone(), done) {
             return Err(JournalError::Effect { seq, key: key.clone() });
         }
-        if kind == EffectKind::Model {
-            let executor = activation.executor.clone();
-            *self.model_calls.entry(executor).or_default() += 1;
+        let asker = match kind {
+            EffectKind::Model => Some(activation.executor.clone()),
+            EffectKind::Judge => Some(JUDGE.into()),
+            _ => None,
+        };
+        if let Some(asker) = asker {
+            *self.model_calls.entry(asker).or_default() += 1;
         }
         if let Outcome::Reply(reply) = outcome {
             self.usage = self.usage.plus(reply.usage);

@@ -110,6 +110,17 @@ impl Context {
         provider: &Arc<dyn Provider>,
         request: impl FnOnce(u32) -> ModelRequest,
     ) -> Result<Arc<Reply>, ErrorInfo> {
+        self.model_for(EffectKind::Model, key, provider, request).await
+    }
+
+    /// The same, for an agent or for the rules.
+    pub(super) async fn model_for(
+        &self,
+        kind: EffectKind,
+        key: &str,
+        provider: &Arc<dyn Provider>,
+        request: impl FnOnce(u32) -> ModelRequest,
+    ) -> Result<Arc<Reply>, ErrorInfo> {
         if let Found::Done(outcome) = self.find(key) {
             return as_reply(outcome);
         }
@@ -127,7 +138,7 @@ impl Context {
             .hint("raise limits.model_calls in the workflow file"));
         }
         let request = request(turn);
-        let effect = Effect { kind: EffectKind::Model, repeatable: true, action: Value::Null };
+        let effect = Effect { kind, repeatable: true, action: Value::Null };
         let outcome = self
             .perform(key, effect, |_| async move { self.ask_model(key, provider, &request).await })
             .await?;

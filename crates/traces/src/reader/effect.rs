@@ -38,7 +38,7 @@ impl SpanReader {
         let span = |name| self.span(Place::Entry(entry.seq), name, start, entry.at);
         let span = match kind {
             EffectKind::Local => return None,
-            EffectKind::Model => self.chat(open, outcome, span, cast),
+            EffectKind::Model | EffectKind::Judge => self.chat(open, outcome, span, cast),
             EffectKind::Tool => open.tool(key, span),
             EffectKind::Remote => {
                 let name = open.agent.as_ref().map_or(&open.executor, |agent| &agent.name);

@@ -58,6 +58,14 @@ struct Agreed {
     requests: Vec<RequestNo>,
 }
 
+impl Agreed {
+    /// Whether people have agreed to all that speaks against it.
+    fn to(&self, judged: &Judgement) -> bool {
+        !self.requests.is_empty()
+            && judged.reasons.iter().all(|reason| self.reasons.contains(&pair(reason)))
+    }
+}
+
 impl Context {
     /// Whether a tool may be called with these arguments, after asking whoever must be asked.
     pub(super) async fn clear(
@@ -142,10 +150,8 @@ impl Context {
                     return Ok(Cleared::Go(changed));
                 }
                 let actions = self.actions(subject.kind, subject.spec, now);
-                let judged = self.judgement(&rules, &question, &actions).await?;
-                let known = |reason: &Reason| agreed.reasons.contains(&pair(reason));
-                let open = !judged.reasons.iter().all(known) || agreed.requests.is_empty();
-                let asks = judged.outcome == Outcome::Ask && open;
+                let judged = self.judgement(&rules, &question, &actions, &agreed).await?;
+                let asks = judged.outcome == Outcome::Ask && !agreed.to(&judged);
                 self.note(subject, &actions[0], &judged, asks, &rules, &agreed);
                 match judged.outcome {
                     Outcome::Deny => return Ok(Cleared::Instead(Err(denied(&judged)))),
@@ -204,6 +210,7 @@ impl Context {
         rules: &Rules,
         question: &str,
         actions: &[Action],
+        agreed: &Agreed,
     ) -> Result<Judgement, ErrorInfo> {
         let (call, digest) = (&actions[0], actions[0].digest());
         let (place, now) = (self.cell.place(), self.cell.engine.clock.now());
@@ -225,6 +232,9 @@ impl Context {
         }
         if let Some(grant) = covering(Granted::Bypass) {
             judged.reasons.push(remembers("bypass", format!("{} by {}", grant.id, grant.by)));
+        }
+        if agreed.to(&judged) {
+            return Ok(judged);
         }
         if let (Outcome::Ask, Some(grant)) = (judged.outcome, covering(Granted::Approve)) {
             remembered.approved = true;

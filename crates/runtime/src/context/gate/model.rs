@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use signoff_core::Message;
+use signoff_core::journal::EffectKind;
 use signoff_core::policy::{Action, Judge, Reason};
 use signoff_models::ModelRequest;
 
@@ -90,7 +91,7 @@ impl Context {
             Some(more) => format!("{INSTRUCTIONS}\n\n{more}"),
             None => INSTRUCTIONS.to_owned(),
         };
-        let asked = self.model(key, &provider, |turn| ModelRequest {
+        let asked = self.model_for(EffectKind::Judge, key, &provider, |turn| ModelRequest {
             agent: AGENT.into(),
             model: judge.model.as_str().into(),
             turn,
