@@ -153,7 +153,8 @@ impl RunState {
                     && let Some(digest) = request.body.context["digest"].as_str()
                 {
                     let denied = matches!(decision, Decision::Reject { .. });
-                    self.ledger.answered(digest, denied);
+                    let tool = request.body.context["tool"].as_str().unwrap_or_default();
+                    self.ledger.answered(tool, digest, denied);
                 }
                 let answer = Answer::Decided { decision: decision.clone(), by: by.clone() };
                 self.answer(seq, *request, answer)?;

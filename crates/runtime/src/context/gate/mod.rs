@@ -219,14 +219,21 @@ impl Context {
                 |grant: &&Grant| grant.what == what && grant.covers(call, &digest, &place, now);
             rules.grants.iter().find(covers)
         };
+        let (before, withdrawn) = {
+            let inner = self.cell.lock();
+            let ledger = &inner.state.ledger;
+            (ledger.is_denied(&digest), ledger.is_withdrawn(&call.name))
+        };
         let mut remembered = Remembered {
-            denied: self.cell.lock().state.ledger.is_denied(&digest)
-                || covering(Granted::Deny).is_some(),
+            denied: before || withdrawn || covering(Granted::Deny).is_some(),
             bypass: covering(Granted::Bypass).is_some(),
             approved: false,
         };
         let mut judged = self.judge(rules, actions, remembered);
-        if remembered.denied {
+        if withdrawn {
+            let evidence = "people denied calls of this tool again and again; do without it";
+            judged.reasons.push(remembers("withdrawn", evidence.to_owned()));
+        } else if remembered.denied {
             let evidence = "a person denied exactly this before".to_owned();
             judged.reasons.push(remembers("denied", evidence));
         }
@@ -244,18 +251,46 @@ impl Context {
                 let evidence = format!("{} by {}", grant.id, grant.by);
                 judged.reasons.push(remembers("approved", evidence));
             }
-        } else if judged.outcome == Outcome::Allow && judged.unsure && !remembered.bypass {
-            let models = rules.policies.iter().filter_map(|policy| policy.smart.judge.as_ref());
-            for (n, judge) in models.enumerate() {
-                let key = format!("{question}#judge{n}");
-                if let Some(reason) = self.opinion(&key, judge, call).await {
-                    judged.outcome = Outcome::Ask;
-                    judged.reasons.push(reason);
-                    break;
-                }
-            }
+        } else if !remembered.bypass {
+            self.consult(rules, question, call, &mut judged).await;
         }
         Ok(judged)
+    }
+
+    /// Asks models where nothing speaks for asking people; and, where the operator lets them, whether people need be
+    /// asked about what no gate insists on.
+    async fn consult(
+        &self,
+        rules: &Rules,
+        question: &str,
+        call: &Action,
+        judged: &mut Judgement,
+    ) {
+        let unsure = judged.outcome == Outcome::Allow && judged.unsure;
+        let optional = judged.outcome == Outcome::Ask && !judged.mandatory;
+        let models = rules.policies.iter().filter_map(|policy| policy.smart.judge.as_ref());
+        for (n, judge) in models.enumerate() {
+            if !unsure && !(optional && judge.clears) {
+                continue;
+            }
+            let key = format!("{question}#judge{n}");
+            match self.opinion(&key, judge, call).await {
+                Some(reason) => {
+                    judged.outcome = Outcome::Ask;
+                    judged.reasons.push(reason);
+                    return;
+                }
+                None if optional => {
+                    judged.outcome = Outcome::Allow;
+                    judged.reasons.push(Reason {
+                        gate: "smart".into(),
+                        criterion: "judge_cleared".to_owned(),
+                        evidence: format!("risk below {}", judge.threshold),
+                    });
+                }
+                None => {}
+            }
+        }
     }
 
     /// Counts a use of what is remembered for so many times. Whether it could still be used.
