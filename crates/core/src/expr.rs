@@ -1,6 +1,11 @@
 //! Conditions and small transformations in CEL, bounded.
 
+use std::sync::{Arc, LazyLock};
+
 use serde_json::Value;
+
+/// The functions of the language. To list them takes longer than to evaluate most expressions.
+static FUNCTIONS: LazyLock<Arc<cel::Env>> = LazyLock::new(|| Arc::new(cel::Env::stdlib()));
 
 /// The longest expression accepted.
 pub const MAX_EXPR_BYTES: usize = 4 * 1024;
@@ -76,7 +81,7 @@ impl Expr {
 
     /// Its value, with `variables` in place.
     pub fn eval(&self, variables: &[(&str, &Value)]) -> Result<Value, String> {
-        let mut context = cel::Context::default();
+        let mut context = cel::Context::with_env(Arc::clone(&FUNCTIONS));
         for (name, value) in variables {
             context.add_variable_from_value(*name, to_cel(value));
         }

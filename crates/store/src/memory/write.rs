@@ -8,8 +8,8 @@ use signoff_core::time::Timestamp;
 use super::tables::{StoredRun, Tables};
 use crate::entries::MAX_LIMIT;
 use crate::{
-    Append, Claim, Created, Decide, Decided, Due, End, Follows, Lease, NewRun, Rest, RunRecord,
-    Scope, StoreError, entries,
+    Append, Claim, ConversationRecord, Created, Decide, Decided, Due, End, Follows, Lease, NewRun,
+    Rest, RunRecord, Scope, StoreError, entries,
 };
 
 impl Tables {
@@ -32,6 +32,7 @@ impl Tables {
         }
         let at = |entry: Option<&signoff_core::Entry>| entry.map_or(Timestamp(0), |entry| entry.at);
         let parent = started.parent.clone();
+        let about = ConversationRecord::made_by(&run)?;
         let record = RunRecord {
             root: parent.as_ref().map_or(&run.id, |parent| &parent.root).clone(),
             workflow: started.workflow.clone(),
@@ -65,6 +66,9 @@ impl Tables {
         });
         self.project(place, &run.entries);
         self.runs[place].entries = run.entries;
+        if let Some(about) = about {
+            self.keep_new_conversation(about);
+        }
         if run.status.is_over() {
             return Ok(Some(Created { lease: None }));
         }
