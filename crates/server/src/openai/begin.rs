@@ -24,19 +24,19 @@ use crate::error::{ApiError, Problem};
 use crate::shape::{input, waiting};
 use crate::stream::Tail;
 
-/// The same with what was read for it.
-enum Step {
-    Start(StartRun),
-    Started(RunId),
-    Answer(Answering),
-}
-
 /// What is to be done.
 enum Plan {
     Start(StartRun),
     /// It was started before.
     Started(RunId),
     Answer(Vec<(Request, Decision)>),
+}
+
+/// The same with what was read for it.
+enum Step {
+    Start(StartRun),
+    Started(RunId),
+    Answer(Answering),
 }
 
 /// A response that has begun.
@@ -267,7 +267,7 @@ fn start(
     let (run, made) = again.ids.map(|ids| (ids.run, ids.conversation)).unzip();
     let start = StartRun::new(workflow, input);
     let added = match &conversation {
-        Some(id) => said::since(engine, id, engine.latest_run(id)?.map(|run| run.id))?,
+        Some(id) => said::since(engine, id)?,
         None => Vec::new(),
     };
     // What pages begin is listed among their sessions.

@@ -34,7 +34,8 @@ pub(crate) enum Told {
 #[derive(Debug)]
 pub(crate) enum Next {
     Told(Told),
-    /// The run or a part of it came to rest. `parked` means the run itself, and that all its entries were told.
+    /// The run or a part of it came to rest, or may have. `parked` means that the run did, and that all its entries
+    /// were told.
     Quiet {
         parked: bool,
     },
@@ -51,7 +52,7 @@ pub(crate) struct Tail {
     waiting: VecDeque<Entry>,
     /// Whether the store may have more than was seen.
     behind: bool,
-    /// Whether something came to rest while the tail was behind.
+    /// Whether the run may have come to rest unheard, because the store was read.
     quiet: bool,
     ended: bool,
 }
@@ -128,8 +129,7 @@ impl Tail {
                 Piece::Quiet { head } if head == Some(self.seen) => {
                     return Ok(Next::Quiet { parked: true });
                 }
-                Piece::Quiet { .. } => (self.behind, self.quiet) = (true, true),
-                Piece::Look => self.behind = true,
+                Piece::Quiet { .. } | Piece::Look => self.behind = true,
             }
         };
         Ok(Next::Told(told))
@@ -162,7 +162,7 @@ impl Tail {
     }
 
     fn found(&mut self, entries: Vec<Entry>) {
-        self.behind = entries.len() == PAGE;
+        (self.behind, self.quiet) = (entries.len() == PAGE, true);
         self.seen = entries.last().map_or(self.seen, |last| last.seq);
         self.waiting.extend(entries);
     }
