@@ -26,7 +26,7 @@ use crate::stream::Tail;
 
 /// What is to be done.
 enum Plan {
-    Start(StartRun),
+    Start(Box<StartRun>),
     /// It was started before.
     Started(RunId),
     Answer(Vec<(Request, Decision)>),
@@ -34,9 +34,9 @@ enum Plan {
 
 /// The same with what was read for it.
 enum Step {
-    Start(StartRun),
+    Start(Box<StartRun>),
     Started(RunId),
-    Answer(Answering),
+    Answer(Box<Answering>),
 }
 
 /// A response that has begun.
@@ -73,9 +73,9 @@ pub(super) async fn begin(
     let reading = App::clone(app);
     // A fault is an answer here, not a failure to read.
     match app.read(move |_| Ok(step(&reading, create, again))).await?? {
-        Step::Start(start) => started(app, StartRun { by: caller.actor, ..start }).await,
+        Step::Start(start) => started(app, StartRun { by: caller.actor, ..*start }).await,
         Step::Started(run) => Ok(ResponseId::at(run, 1).into()),
-        Step::Answer(answering) => answer(app, caller, answering).await,
+        Step::Answer(answering) => answer(app, caller, *answering).await,
     }
 }
 
@@ -84,7 +84,7 @@ fn step(app: &App, create: Create, again: Again) -> Result<Step, Fault> {
     Ok(match plan(&app.engine, create, again)? {
         Plan::Start(start) => Step::Start(start),
         Plan::Started(run) => Step::Started(run),
-        Plan::Answer(answers) => Step::Answer(Answering::read(app, answers)?),
+        Plan::Answer(answers) => Step::Answer(Box::new(Answering::read(app, answers)?)),
     })
 }
 
@@ -272,5 +272,6 @@ fn start(
     };
     // What pages begin is listed among their sessions.
     let about = page.then(|| conversations::session(&start.workflow));
-    Ok(Plan::Start(StartRun { conversation: conversation.or(made), added, run, about, ..start }))
+    let start = StartRun { conversation: conversation.or(made), added, run, about, ..start };
+    Ok(Plan::Start(Box::new(start)))
 }
