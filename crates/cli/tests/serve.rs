@@ -11,6 +11,8 @@ mod bounds;
 mod bridge;
 #[path = "serve/bridge_questions.rs"]
 mod bridge_questions;
+#[path = "serve/checks.rs"]
+mod checks;
 #[path = "serve/deciders.rs"]
 mod deciders;
 #[path = "serve/devui.rs"]

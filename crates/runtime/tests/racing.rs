@@ -9,12 +9,8 @@ use serde_json::{Value, json};
 use signoff_core::decision::Then;
 use signoff_core::policy::GateFile;
 use signoff_core::request::{Request, RequestStatus};
-use signoff_core::{
-    Actor, Decision, Effects, Name, RunId, RunStatus, Span, Timestamp, ToolSpec,
-};
-use signoff_runtime::{
-    Context, DecideRequest, Engine, ManualClock, StartRun, WorkflowBuilder,
-};
+use signoff_core::{Actor, Decision, Effects, Name, RunId, RunStatus, Span, Timestamp, ToolSpec};
+use signoff_runtime::{Context, DecideRequest, Engine, ManualClock, StartRun, WorkflowBuilder};
 use signoff_store::{MemoryStore, RequestFilter, Scope, Store};
 use signoff_tools::{FnTool, Tool};
 
@@ -25,7 +21,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 }
@@ -185,9 +182,10 @@ fn check(seed: u64, world: &World, run: &RunId) {
     let audit = world.store.audit(None, 0, 1000).unwrap();
     for request in &requests {
         assert_ne!(request.status, RequestStatus::Pending, "order {seed}: {}", request.id);
-        let ends = audit.iter().filter(|line| line.request == request.id).filter(|line| {
-            !line.decision.contains("voted") && !line.decision.contains("reminded")
-        });
+        let ends = audit
+            .iter()
+            .filter(|line| line.request == request.id)
+            .filter(|line| !line.decision.contains("voted") && !line.decision.contains("reminded"));
         assert_eq!(ends.count(), 1, "order {seed}: {} ends once", request.id);
     }
     let yes = |request: &Request| {
@@ -208,10 +206,29 @@ fn check(seed: u64, world: &World, run: &RunId) {
     }
 }
 
-#[test]
-fn one_outcome_in_ten_thousand_orders() {
+fn quarter(n: u64) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    for seed in 0..ORDERS {
+    for seed in (n * ORDERS / 4)..((n + 1) * ORDERS / 4) {
         runtime.block_on(one_order(seed));
     }
+}
+
+#[test]
+fn one_outcome_in_orders_of_the_first_quarter() {
+    quarter(0);
+}
+
+#[test]
+fn one_outcome_in_orders_of_the_second_quarter() {
+    quarter(1);
+}
+
+#[test]
+fn one_outcome_in_orders_of_the_third_quarter() {
+    quarter(2);
+}
+
+#[test]
+fn one_outcome_in_orders_of_the_fourth_quarter() {
+    quarter(3);
 }

@@ -28,6 +28,7 @@ use signoff_tools::Tool;
 
 pub(crate) use self::question::Changed;
 use self::question::{Meant, denied, meant, within};
+use super::dispatch::unfit;
 use super::{Context, Effect};
 use crate::rules::Rules;
 
@@ -149,6 +150,11 @@ impl Context {
                 if rules.policies.is_empty() {
                     return Ok(Cleared::Go(changed));
                 }
+                // Nobody is asked about what cannot be done.
+                if let Err(problems) = self.cell.engine.schemas.check(&subject.spec.parameters, now)
+                {
+                    return Ok(Cleared::Instead(Err(unfit(&problems))));
+                }
                 let actions = self.actions(subject.kind, subject.spec, now);
                 let judged = self.judgement(&rules, &question, &actions, &agreed).await?;
                 let asks = judged.outcome == Outcome::Ask && !agreed.to(&judged);
@@ -189,6 +195,11 @@ impl Context {
                 }
                 Meant::Changed(new) => changed = Some(new),
                 Meant::Approved => {
+                    // What was agreed to is what was shown. If that is no longer what would be done, it is asked anew.
+                    let call = &self.actions(subject.kind, subject.spec, now)[0];
+                    if shown["digest"] != call.digest() {
+                        continue;
+                    }
                     if let Some(pinned) = self.pinned(&question, now) {
                         let by = changed.take().and_then(|changed| changed.by);
                         changed = Some(Changed { arguments: pinned, by });
@@ -259,18 +270,12 @@ impl Context {
 
     /// Asks models where nothing speaks for asking people; and, where the operator lets them, whether people need be
     /// asked about what no gate insists on.
-    async fn consult(
-        &self,
-        rules: &Rules,
-        question: &str,
-        call: &Action,
-        judged: &mut Judgement,
-    ) {
+    async fn consult(&self, rules: &Rules, question: &str, call: &Action, judged: &mut Judgement) {
         let unsure = judged.outcome == Outcome::Allow && judged.unsure;
         let optional = judged.outcome == Outcome::Ask && !judged.mandatory;
         let models = rules.policies.iter().filter_map(|policy| policy.smart.judge.as_ref());
         for (n, judge) in models.enumerate() {
-            if !unsure && !(optional && judge.clears) {
+            if !(unsure || optional && judge.clears) {
                 continue;
             }
             let key = format!("{question}#judge{n}");
