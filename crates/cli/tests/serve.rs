@@ -19,10 +19,10 @@ mod document;
 mod errors;
 #[path = "serve/framework.rs"]
 mod framework;
-#[path = "serve/logs.rs"]
-mod logs;
 #[path = "serve/gates.rs"]
 mod gates;
+#[path = "serve/logs.rs"]
+mod logs;
 #[path = "serve/marks.rs"]
 mod marks;
 #[path = "serve/openai.rs"]

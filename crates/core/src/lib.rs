@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod decision;
 pub mod expr;
+pub mod feedback;
 pub mod graph;
 pub mod id;
 pub mod journal;
@@ -16,6 +17,7 @@ pub mod policy;
 pub mod request;
 pub mod schema;
 pub mod state;
+pub mod steps;
 pub mod text;
 pub mod time;
 pub mod tool;

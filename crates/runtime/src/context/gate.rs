@@ -129,8 +129,11 @@ impl Context {
     /// What is about to be done, and, where a tool runs commands, each program of them.
     fn actions(&self, spec: &ToolSpec, arguments: &Value) -> Vec<Action> {
         let path = self.path();
+        let progress = self.progress();
         let call = Action {
             agent_path: path.clone(),
+            phase: progress.phase.clone(),
+            step: progress.step,
             ..Action::tool(spec.name.clone(), arguments.clone(), spec.effects)
         };
         let mut actions = vec![call];
@@ -150,7 +153,17 @@ impl Context {
                 _ => {}
             }
         }
+        for part in actions.iter_mut().skip(1) {
+            (part.phase, part.step) = (progress.phase.clone(), progress.step);
+        }
         actions
+    }
+
+    /// What the policy says of something that is not a tool call. None, if there is no gate at all.
+    pub(crate) fn judge_one(&self, action: &Action) -> Option<Judgement> {
+        let policy = &self.cell.definition.policy;
+        let judged = || self.judge(policy, std::slice::from_ref(action));
+        (!policy.gates.is_empty()).then(judged)
     }
 
     /// What the policy says of all of them together.
