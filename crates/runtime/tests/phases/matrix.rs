@@ -142,7 +142,7 @@ async fn gates_may_be_about_a_step() {
 
 #[tokio::test]
 async fn a_gate_may_forbid_a_plan_also_one_that_a_person_wrote() {
-    let gates = "gates:\n  - { name: no_deploy, ask: deny, when: \"action.kind == 'plan' && action.arguments.steps.exists(s, s.title.contains('deploy'))\" }\n";
+    let gates = "gates:\n  - { name: no_deploy, ask: deny, when: action.kind == 'plan' && 'deploy it' in action.targets }\n";
     let file = team("ask: true", "approval: never", gates);
     for world in worlds(&file, plainly) {
         let run = start(&world).await;

@@ -89,7 +89,11 @@ impl Work<'_> {
         let now = |n: u32| if n == place.n { "> " } else { "  " };
         let _ = write!(brief, "The plan:\n{}", place.plan.listed(now));
         results(&mut brief, told.over);
-        let _ = writeln!(brief, "\nDo step {} now: {}\n{}", place.n, step.title, step.detail);
+        let _ = writeln!(
+            brief,
+            "\nDo step {} now ({}): {}\n{}",
+            place.n, step.agent, step.title, step.detail
+        );
         if let Some(earlier) = told.earlier {
             let _ = writeln!(
                 brief,
