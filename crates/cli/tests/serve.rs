@@ -27,6 +27,8 @@ mod logs;
 mod marks;
 #[path = "serve/openai.rs"]
 mod openai;
+#[path = "serve/phases.rs"]
+mod phases;
 #[path = "serve/planner.rs"]
 mod planner;
 #[path = "serve/qlaw.rs"]

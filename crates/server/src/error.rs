@@ -32,6 +32,7 @@ pub(crate) enum Problem {
     UnknownResponse,
     UnknownConversation,
     UnknownItem,
+    UnknownFeedback,
     MethodNotAllowed,
     BodyTimeout,
     ConversationBusy,
@@ -49,6 +50,7 @@ pub(crate) enum Problem {
     InvalidAnswer,
     AmbiguousAnswer,
     CannotFork,
+    FeedbackNotTaken,
     CannotReload,
     Internal,
     NotReady,
@@ -83,6 +85,7 @@ impl Problem {
             Self::UnknownResponse => "unknown_response",
             Self::UnknownConversation => "unknown_conversation",
             Self::UnknownItem => "unknown_item",
+            Self::UnknownFeedback => "unknown_feedback",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::BodyTimeout => "body_timeout",
             Self::ConversationBusy => "conversation_busy",
@@ -100,6 +103,7 @@ impl Problem {
             Self::InvalidAnswer => "invalid_answer",
             Self::AmbiguousAnswer => "ambiguous_answer",
             Self::CannotFork => "cannot_fork",
+            Self::FeedbackNotTaken => "feedback_not_taken",
             Self::CannotReload => "cannot_reload",
             Self::Internal => "internal",
             Self::NotReady => "not_ready",
@@ -133,7 +137,8 @@ impl Problem {
             | Self::UnknownRequest
             | Self::UnknownResponse
             | Self::UnknownConversation
-            | Self::UnknownItem => StatusCode::NOT_FOUND,
+            | Self::UnknownItem
+            | Self::UnknownFeedback => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::ConversationBusy
@@ -149,7 +154,8 @@ impl Problem {
             | Self::DecisionNotAllowed
             | Self::InvalidAnswer
             | Self::AmbiguousAnswer
-            | Self::CannotFork => StatusCode::UNPROCESSABLE_ENTITY,
+            | Self::CannotFork
+            | Self::FeedbackNotTaken => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::NotReady | Self::ShuttingDown | Self::TooManyStreams | Self::Store => {

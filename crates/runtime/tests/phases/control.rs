@@ -176,7 +176,7 @@ async fn people_may_go_back_to_planning_so_often_and_keep_what_was_done() {
         assert_eq!(answer(&world, &run, Decision::approve()).await, "step_after");
         assert_eq!(answer(&world, &run, revise("add a check")).await, "plan_review");
         let body = waits(&world, &run).body;
-        assert_eq!(body.context["plan"], 2);
+        assert_eq!(body.context["round"], 2);
         assert_eq!(body.preview["diff"], "- 1. one\n- 2. two\n+ 1. check\n");
         assert_eq!(answer(&world, &run, Decision::approve()).await, "step_before");
         let allowed = waits(&world, &run).body.allowed;

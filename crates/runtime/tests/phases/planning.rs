@@ -170,6 +170,10 @@ async fn a_planner_that_breaks_its_schema_does_not_get_through() {
         assert_eq!(world.status(&run), RunStatus::Failed);
         assert_eq!(error(&world, &run).code, "output_invalid");
     }
+    for world in worlds(&team("ask: false, max_steps: 1", "approval: never", ""), plainly) {
+        let run = start(&world).await;
+        assert_eq!(error(&world, &run).code, "output_invalid", "two steps are too many");
+    }
 }
 
 #[test]

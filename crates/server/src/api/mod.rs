@@ -6,6 +6,7 @@ mod audit;
 mod decide;
 mod errors;
 mod events;
+mod feedback;
 mod filter;
 mod health;
 mod marks;
@@ -63,6 +64,7 @@ pub(crate) fn api() -> Api {
     let api = runs::routes(api);
     let api = events::routes(api);
     let api = steer::routes(api);
+    let api = feedback::routes(api);
     let api = requests::routes(api);
     let api = requests_events::routes(api);
     let api = decide::routes(api);

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use signoff_core::journal::{ErrorInfo, Payload, StepEnd};
+use signoff_core::state::PLANNING;
 use signoff_core::steps::{Plan, Step};
 use signoff_core::workflow::{Asks, Phases};
 
@@ -77,14 +78,16 @@ impl Work<'_> {
     async fn carry_out(&self) -> Result<Payload, ErrorInfo> {
         let mut over: Vec<Over> = Vec::new();
         let mut before: Option<Plan> = None;
-        let improved = self.improve().await?;
         let mut round = 1;
+        self.ctx.enter(PLANNING, None);
+        let improved = self.improve().await?;
         loop {
             let plan = self.plan(round, improved.as_deref(), before, &over).await?;
             match self.control(round, improved.as_deref(), &plan, &mut over).await? {
                 Went::Through => return Ok(Payload::value(result(&plan, &over))),
                 Went::BackToPlanning => before = Some(plan),
             }
+            self.ctx.enter(PLANNING, None);
             round += 1;
         }
     }

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use signoff_core::feedback::{FeedbackScope, Timing};
 use signoff_core::journal::ErrorInfo;
-use signoff_core::state::PLANNING;
 use signoff_core::steps::Plan;
 use signoff_core::workflow::OnExhausted;
 use signoff_core::{Actor, Decision};
@@ -36,7 +35,6 @@ impl Work<'_> {
     /// The task in clearer words, if somebody is there to find them.
     pub(super) async fn improve(&self) -> Result<Option<String>, ErrorInfo> {
         let Some(improver) = &self.settings.planning.improver else { return Ok(None) };
-        self.ctx.enter(PLANNING, None);
         let message = json!({ BRIEF: super::brief::improve() });
         let output = self.ctx.invoke("improve", improver, message).await?;
         Ok(Some(as_text(&output)))
@@ -50,7 +48,6 @@ impl Work<'_> {
         mut before: Option<Plan>,
         over: &[Over],
     ) -> Result<Plan, ErrorInfo> {
-        self.ctx.enter(PLANNING, None);
         let settings = &self.settings.planning;
         let mut revision = 1;
         loop {

@@ -45,7 +45,7 @@ impl Work<'_> {
             "phase": PLANNING,
             "task": *self.ctx.input(),
             "proposal": draft.plan,
-            "plan": draft.round,
+            "round": draft.round,
             "revision": draft.revision,
             "revisions_left": left,
             "feedback": self.said(),
