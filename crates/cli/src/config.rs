@@ -117,14 +117,13 @@ impl Config {
 
     /// The tools of this program that are configured. Makes the workspace, if none is.
     pub(crate) fn tools(&self) -> Result<Vec<Arc<dyn Tool>>> {
-        let tools = match &self.tools {
-            Some(tools) => tools.tools(&self.folder),
-            None => {
-                crate::app::make_private_folder(&self.workspace)?;
-                let files = Some(FileSettings::new(&self.workspace));
-                let command = Some(CommandSettings::new(["expr"]));
-                Builtin { files, command, http: None }.tools(&self.folder)
-            }
+        let tools = if let Some(tools) = &self.tools {
+            tools.tools(&self.folder)
+        } else {
+            crate::app::make_private_folder(&self.workspace)?;
+            let files = Some(FileSettings::new(&self.workspace));
+            let command = Some(CommandSettings::new(["expr"]));
+            Builtin { files, command, http: None }.tools(&self.folder)
         };
         Ok(tools.map_err(|problem| Failure::usage(format!("[tools]: {problem}")))?)
     }

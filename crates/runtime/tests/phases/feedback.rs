@@ -36,14 +36,13 @@ async fn every_remark_is_kept_with_its_scope_and_time() {
             .iter()
             .map(|it| (it.given.n, it.given.scope, it.given.step, it.given.timing))
             .collect();
-        use {FeedbackScope as S, Timing as T};
         let wanted = [
-            (1, S::Phase, None, T::Planning),
-            (2, S::Run, None, T::Planning),
-            (3, S::Step, Some(1), T::Before),
-            (4, S::Step, Some(1), T::Error),
-            (5, S::Step, Some(1), T::Redo),
-            (6, S::Step, Some(1), T::After),
+            (1, FeedbackScope::Phase, None, Timing::Planning),
+            (2, FeedbackScope::Run, None, Timing::Planning),
+            (3, FeedbackScope::Step, Some(1), Timing::Before),
+            (4, FeedbackScope::Step, Some(1), Timing::Error),
+            (5, FeedbackScope::Step, Some(1), Timing::Redo),
+            (6, FeedbackScope::Step, Some(1), Timing::After),
         ];
         assert_eq!(found, wanted);
         assert!(feedback.iter().all(|it| it.given.author == Actor::local()));

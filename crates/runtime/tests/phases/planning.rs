@@ -37,10 +37,10 @@ async fn improver_planner_and_reviewer_come_before_the_person() {
             let good = told(request).contains("2. two");
             says(json!({ "approved": good, "comments": if good { "fine" } else { "too short" } }))
         }
-        "lead" => match told(request).contains("says:") {
-            false => says(json!({ "next": "researcher", "instruction": "look" })),
-            true => says(json!({ "next": "end", "instruction": "" })),
-        },
+        "lead" if told(request).contains("says:") => {
+            says(json!({ "next": "end", "instruction": "" }))
+        }
+        "lead" => says(json!({ "next": "researcher", "instruction": "look" })),
         who => says(json!(format!("{who} did it"))),
     };
     for world in worlds(&full_team("ask: true, review_rounds: 2", "approval: never"), model) {

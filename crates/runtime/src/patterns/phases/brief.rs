@@ -30,7 +30,7 @@ impl Work<'_> {
         comments: Option<&str>,
         over: &[Over],
     ) -> String {
-        let mut brief = self.beginning(improved);
+        let mut brief = beginning(improved);
         let workers = self.settings.control.workers.join(", ");
         let max = self.settings.planning.max_steps;
         let _ = writeln!(
@@ -52,7 +52,7 @@ impl Work<'_> {
     }
 
     pub(super) fn reviewer_brief(&self, improved: Option<&str>, plan: &Plan) -> String {
-        let mut brief = self.beginning(improved);
+        let mut brief = beginning(improved);
         let _ = write!(
             brief,
             "Is this plan good enough to be shown to a person?\n{}",
@@ -63,7 +63,7 @@ impl Work<'_> {
     }
 
     pub(super) fn controller_brief(&self, told: &Told<'_>, turns: &[(String, Value)]) -> String {
-        let mut brief = self.step_brief(told);
+        let mut brief = step_brief(told);
         for (who, output) in turns {
             let _ = writeln!(brief, "\n{who} says: {}", clipped(output));
         }
@@ -74,41 +74,12 @@ impl Work<'_> {
     }
 
     pub(super) fn worker_brief(&self, told: &Told<'_>, instruction: Option<&str>) -> String {
-        let mut brief = self.step_brief(told);
+        let mut brief = step_brief(told);
         if let Some(instruction) = instruction.filter(|text| !text.is_empty()) {
             let _ = writeln!(brief, "\nThe controller says: {instruction}");
         }
         self.feedback(&mut brief);
         brief
-    }
-
-    /// The plan, where it stands, what was found so far.
-    fn step_brief(&self, told: &Told<'_>) -> String {
-        let (place, step) = (told.place, told.step);
-        let mut brief = self.beginning(place.improved);
-        let now = |n: u32| if n == place.n { "> " } else { "  " };
-        let _ = write!(brief, "The plan:\n{}", place.plan.listed(now));
-        results(&mut brief, told.over);
-        let _ = writeln!(
-            brief,
-            "\nDo step {} now ({}): {}\n{}",
-            place.n, step.agent, step.title, step.detail
-        );
-        if let Some(earlier) = told.earlier {
-            let _ = writeln!(
-                brief,
-                "\nThis step was done before, and a person wants it done again. It gave: {}",
-                clipped(earlier)
-            );
-        }
-        if let Some(error) = told.failed {
-            let _ = writeln!(brief, "\nThe last attempt failed: {}", error.message);
-        }
-        brief
-    }
-
-    fn beginning(&self, improved: Option<&str>) -> String {
-        improved.map(|text| format!("The task in other words: {text}\n\n")).unwrap_or_default()
     }
 
     fn feedback(&self, brief: &mut String) {
@@ -119,6 +90,35 @@ impl Work<'_> {
             );
         }
     }
+}
+
+/// The plan, where it stands, what was found so far.
+fn step_brief(told: &Told<'_>) -> String {
+    let (place, step) = (told.place, told.step);
+    let mut brief = beginning(place.improved);
+    let now = |n: u32| if n == place.n { "> " } else { "  " };
+    let _ = write!(brief, "The plan:\n{}", place.plan.listed(now));
+    results(&mut brief, told.over);
+    let _ = writeln!(
+        brief,
+        "\nDo step {} now ({}): {}\n{}",
+        place.n, step.agent, step.title, step.detail
+    );
+    if let Some(earlier) = told.earlier {
+        let _ = writeln!(
+            brief,
+            "\nThis step was done before, and a person wants it done again. It gave: {}",
+            clipped(earlier)
+        );
+    }
+    if let Some(error) = told.failed {
+        let _ = writeln!(brief, "\nThe last attempt failed: {}", error.message);
+    }
+    brief
+}
+
+fn beginning(improved: Option<&str>) -> String {
+    improved.map(|text| format!("The task in other words: {text}\n\n")).unwrap_or_default()
 }
 
 /// What the steps that are over gave, as far as there is room; the latest first.
