@@ -31,6 +31,8 @@ mod logs;
 mod marks;
 #[path = "serve/openai.rs"]
 mod openai;
+#[path = "serve/phases.rs"]
+mod phases;
 #[path = "serve/planner.rs"]
 mod planner;
 #[path = "serve/policy.rs"]

@@ -47,6 +47,7 @@ impl WorkflowBuilder {
                 concurrent: None,
                 handoff: None,
                 group_chat: None,
+                phases: None,
                 executors: BTreeMap::new(),
                 edges: Vec::new(),
                 start: None,

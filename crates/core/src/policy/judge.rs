@@ -78,7 +78,8 @@ impl Outcome {
 }
 
 /// What a policy says about an action.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Judgement {
     /// Whether it may be done.
     pub outcome: Outcome,

@@ -123,10 +123,11 @@ impl Context {
         })
     }
 
-    /// What the rules say about something that is not a call: a plan, a step of it.
-    pub(crate) fn judge_action(&self, action: Action) -> Result<Judgement, ErrorInfo> {
+    /// What the rules say about something that is not a call: a plan, a step of it. None, if there is no gate at all.
+    pub(crate) fn judge_one(&self, action: &Action) -> Result<Option<Judgement>, ErrorInfo> {
         let rules = self.cell.rules()?;
-        Ok(self.judge(&rules, &[action], Remembered::default()))
+        let judged = || self.judge(&rules, std::slice::from_ref(action), Remembered::default());
+        Ok((!rules.policies.is_empty()).then(judged))
     }
 
     async fn clear_subject(
@@ -361,7 +362,7 @@ impl Context {
     }
 
     /// Lets nothing new start in the run until somebody lets it go on. Once for each question.
-    async fn pause_for(&self, question: &str) -> Result<(), ErrorInfo> {
+    pub(super) async fn pause_for(&self, question: &str) -> Result<(), ErrorInfo> {
         let key = format!("{question}#paused");
         if !self.is_done(&key) {
             self.effect(&key, Effect::repeatable(), |_| async { Ok(json!(true)) }).await?;
