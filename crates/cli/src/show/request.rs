@@ -51,7 +51,10 @@ pub(crate) fn request(
         });
         blocks.push(listed.collect::<Vec<_>>().join("\n"));
     }
-    if let Some(proposal) = body.proposal() {
+    if body.kind == RequestKind::PlanReview {
+        let shown = ["detail", "diff"].into_iter().filter_map(|part| body.preview[part].as_str());
+        blocks.extend(shown.map(|text| indented(&printable(text.trim_end()), "  ")));
+    } else if let Some(proposal) = body.proposal() {
         blocks.push(fields(proposal, "  "));
     }
     let context = context(&body.context);
