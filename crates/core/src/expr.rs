@@ -81,6 +81,11 @@ impl Expr {
         &self.source
     }
 
+    /// The expression itself.
+    pub(crate) fn root(&self) -> &cel::common::ast::IdedExpr {
+        self.program.expression()
+    }
+
     /// The fields of `variable` that it asks for by name.
     pub fn fields_of(&self, variable: &str) -> std::collections::BTreeSet<String> {
         let mut fields = std::collections::BTreeSet::new();
