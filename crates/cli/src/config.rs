@@ -14,10 +14,12 @@ use signoff_core::Name;
 use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind, ScriptReader};
 use signoff_runtime::{Clock, SystemClock};
+use signoff_server::{Webhook, WebhookConfig};
 use signoff_tools::{Builtin, Remote, Tool, ToolSource};
 
 use crate::failure::{Failure, Result};
 use crate::library::{self, Offers, Report};
+use crate::style::{printable, printable_line};
 
 /// The file that is read if none is named.
 const DEFAULT: &str = "signoff.toml";
@@ -40,6 +42,9 @@ pub(crate) struct Config {
     /// Agents that run elsewhere and speak A2A, by the name workflows know them by: `remote: NAME`.
     #[serde(default)]
     a2a: BTreeMap<String, A2aConfig>,
+    /// Who is told what happens to requests, by a name of their own. `signoff serve` tells them.
+    #[serde(default)]
+    webhooks: BTreeMap<String, WebhookConfig>,
     /// A file with gates that hold for all workflows; see `signoff schema policy`.
     #[serde(default)]
     policy: Option<PathBuf>,
@@ -146,6 +151,22 @@ impl Config {
         Ok(remotes)
     }
 
+    /// Those who are told what happens to requests.
+    pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>> {
+        self.webhooks.iter().map(|(name, config)| webhook(name, config)).collect()
+    }
+
+    /// The one of this name.
+    pub(crate) fn webhook(&self, name: &str) -> Result<Webhook> {
+        let Some(config) = self.webhooks.get(name) else {
+            let shown = printable_line(name);
+            return Err(Failure::usage(format!("there is no webhook `{shown}`"))
+                .hint("[webhooks.NAME] in signoff.toml names one")
+                .into());
+        };
+        webhook(name, config)
+    }
+
     /// What workflows may name.
     pub(crate) fn offers(&self) -> Result<Offers> {
         let tools = self.tools()?.iter().map(|tool| tool.spec().name.to_string()).collect();
@@ -188,6 +209,11 @@ impl Config {
         let text = library::read_text(&path, &name, report)?;
         Some(library::read_script(&name, &text, report)?)
     }
+}
+
+fn webhook(name: &str, config: &WebhookConfig) -> Result<Webhook> {
+    let made = Webhook::new(name, config, |variable| std::env::var(variable).ok());
+    Ok(made.map_err(|problem| Failure::usage(printable(&problem)))?)
 }
 
 /// A model as it is configured.

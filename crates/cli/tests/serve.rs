@@ -51,6 +51,8 @@ mod streams;
 mod support;
 #[path = "serve/traces.rs"]
 mod traces;
+#[path = "serve/webhooks.rs"]
+mod webhooks;
 #[path = "serve/ws.rs"]
 mod ws;
 #[path = "serve/ws_access.rs"]

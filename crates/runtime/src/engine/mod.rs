@@ -195,6 +195,11 @@ impl Engine {
         self.store.conversation(self.tenant.as_ref().unwrap_or(&local), id)
     }
 
+    /// The name of this process, for its leases.
+    pub fn node(&self) -> &NodeId {
+        &self.inner.node
+    }
+
     /// The clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.inner.clock

@@ -10,8 +10,8 @@ use super::tables::{StoredRun, Tables};
 use crate::entries::MAX_LIMIT;
 use crate::people::votes_with;
 use crate::{
-    Append, Claim, Created, Decide, Decided, DecidedAll, Due, End, Follows, Lease, NewRun, Note,
-    Noted, Rest, RunRecord, Scope, StoreError, entries,
+    Append, Claim, Created, Decide, Decided, DecidedAll, Due, End, Follows, Happened, Lease,
+    NewRun, Note, Noted, Rest, RunRecord, Scope, StoreError, entries,
 };
 
 impl Tables {
@@ -118,7 +118,9 @@ impl Tables {
             run.record.error = end.error;
         });
         for request in self.runs[place].requests.clone() {
-            self.close(request, RequestStatus::Cancelled, None);
+            if self.close(request, RequestStatus::Cancelled, None) {
+                self.tell(request, Happened::Cancelled, self.runs[place].record.updated_at);
+            }
         }
         for (_, key) in std::mem::take(&mut self.runs[place].timers) {
             self.due.remove(&key);
@@ -173,6 +175,7 @@ impl Tables {
         self.close(place, RequestStatus::Decided, Some(taken));
         let tenant = self.requests[place].request.tenant.clone();
         self.add_audit_line(decide.at, decide.by.clone(), decide.request, tenant, line);
+        self.tell(place, Happened::Decided, decide.at);
         if let Some(grant) = decide.grant {
             self.add_grant(*grant);
         }
@@ -227,6 +230,7 @@ impl Tables {
         self.requests[place].request.version += 1;
         let tenant = self.requests[place].request.tenant.clone();
         self.add_audit_line(decide.at, decide.by.clone(), decide.request.clone(), tenant, line);
+        self.tell(place, Happened::Voted, decide.at);
         Ok(false)
     }
 

@@ -9,6 +9,7 @@ use signoff_core::{Actor, RequestId, RequestNo, RunId, Seq, Tenant};
 
 use super::db::Db;
 use super::error::{json, read, stored};
+use super::events::tell;
 use super::requests::{StoredRequest, by_id};
 use super::rules::add_grant;
 use super::timers::{drop_timer, set_timer};
@@ -16,7 +17,7 @@ use super::users::{add_note, notes};
 use super::writer::{Command, Stop};
 use crate::audit::{EXPIRED, REMINDED, clock_actor};
 use crate::people::{Noted, votes_with};
-use crate::{AuditEntry, Decide, Decided, DecidedAll, Due, Lease, StoreError};
+use crate::{AuditEntry, Decide, Decided, DecidedAll, Due, Happened, Lease, StoreError};
 
 impl Command for Decide {
     type Output = Decided;
@@ -55,6 +56,7 @@ impl Command for Decide {
             drop_timer(db, found.run, &Due::Request { request: found.number })?;
         }
         add_audit_line(db, self.at, self.by.clone(), self.request.clone(), found.tenant, decision)?;
+        tell(db, found.run, found.number, Happened::Decided, self.at)?;
         if let Some(grant) = &self.grant {
             add_grant(db, grant)?;
         }
@@ -126,6 +128,7 @@ impl Decide {
             .execute(params![found.no])?;
         let tenant = found.tenant.clone();
         add_audit_line(db, self.at, self.by.clone(), self.request.clone(), tenant, json(&noted)?)?;
+        tell(db, found.run, found.number, Happened::Voted, self.at)?;
         Ok(false)
     }
 }
@@ -189,6 +192,7 @@ pub(super) fn expire(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
         let request = found.request.id.clone();
         let tenant = found.request.tenant.clone();
         add_audit_line(db, now, clock_actor(), request, tenant, EXPIRED.to_owned())?;
+        tell(db, found.run, found.number, Happened::Expired, now)?;
         db.give_input(found.run, &input)?;
     }
     Ok(())
@@ -206,6 +210,7 @@ pub(super) fn remind(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
         .execute(params![no])?;
     let (id, tenant) = (request.id.clone(), request.tenant.clone());
     add_audit_line(db, now, clock_actor(), id, tenant, REMINDED.to_owned())?;
+    tell(db, *run, *number, Happened::Reminded, now)?;
     set_timer(db, *run, &Due::Reminder { request: *number }, now.plus(every))?;
     Ok(())
 }
