@@ -81,7 +81,7 @@ impl App {
     }
 
     fn config(&self) -> Result<Config> {
-        Config::load(self.global.config.as_deref())
+        Config::load(self.global.config.as_deref(), &self.global.data_dir)
     }
 
     /// The workflows: the examples, those of --workflows, and `extra` ones.
@@ -198,12 +198,12 @@ fn quoted(text: &str) -> String {
     }
 }
 
-fn make_private_folder(path: &Path) -> Result<()> {
+pub(crate) fn make_private_folder(path: &Path) -> Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     Ok(builder
         .create(path)
-        .map_err(|error| Failure::usage(format!("--data-dir {}: {error}", path.display())))?)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?)
 }

@@ -15,7 +15,7 @@ use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind, ScriptReader};
 use signoff_runtime::{Clock, SystemClock};
 use signoff_server::{Webhook, WebhookConfig};
-use signoff_tools::{Builtin, Remote, Tool, ToolSource};
+use signoff_tools::{Builtin, CommandSettings, FileSettings, Remote, Tool, ToolSource};
 
 use crate::failure::{Failure, Result};
 use crate::library::{self, Offers, Report};
@@ -33,9 +33,11 @@ pub(crate) struct Config {
     /// Models, by the alias that workflows call them.
     #[serde(default)]
     models: BTreeMap<String, Model>,
-    /// Tools of this program that agents may be given. What is not configured is not offered.
+    /// Tools of this program that agents may be given. What is not in this section is not offered. Without the section:
+    /// files of the folder `workspace` in the data directory, and the program `expr`.
     #[serde(default)]
-    tools: Builtin,
+    #[schemars(with = "Builtin")]
+    tools: Option<Builtin>,
     /// Tool servers that speak MCP, by the name workflows know them by: `mcp:NAME/TOOL`.
     #[serde(default)]
     mcp: BTreeMap<String, McpServerConfig>,
@@ -54,7 +56,14 @@ pub(crate) struct Config {
     /// Where it was read; paths in it are relative to this.
     #[serde(skip)]
     folder: PathBuf,
+    /// Where agents work, if nobody says otherwise.
+    #[serde(skip)]
+    workspace: PathBuf,
 }
+
+/// The tools without a `[tools]` section. They reach nothing but the workspace; `expr` reads and writes no file.
+const DEFAULT_TOOLS: [&str; 6] =
+    ["read_file", "list_files", "write_file", "edit_file", "delete_file", "run_command"];
 
 /// A model, or several under one name.
 #[derive(Debug, JsonSchema)]
@@ -91,11 +100,13 @@ impl<'de> Deserialize<'de> for Model {
 }
 
 impl Config {
-    /// Reads the named file, or `signoff.toml` if there is one here.
-    pub(crate) fn load(named: Option<&Path>) -> Result<Self> {
+    /// Reads the named file, or `signoff.toml` if there is one here. `data` is the data directory.
+    pub(crate) fn load(named: Option<&Path>, data: &Path) -> Result<Self> {
+        let workspace = data.join("workspace");
+        let workspace = std::path::absolute(&workspace).unwrap_or(workspace);
         let path = named.unwrap_or(Path::new(DEFAULT));
         if named.is_none() && !path.exists() {
-            return Ok(Self::default());
+            return Ok(Self { workspace, ..Self::default() });
         }
         let shown = path.display();
         let wrong = |problem: &dyn std::fmt::Display| Failure::usage(format!("{shown}: {problem}"));
@@ -111,6 +122,7 @@ impl Config {
             wrong(&error.to_string().trim_end())
                 .hint("`signoff schema config` says all that can be written there")
         })?;
+        config.workspace = workspace;
         config.folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(config)
     }
@@ -125,9 +137,16 @@ impl Config {
         self.environment.as_deref().map(Name::from)
     }
 
-    /// The tools of this program that are configured.
+    /// The tools of this program that are configured. Makes the workspace, if none is.
     pub(crate) fn tools(&self) -> Result<Vec<Arc<dyn Tool>>> {
-        let tools = self.tools.tools(&self.folder);
+        let tools = if let Some(tools) = &self.tools {
+            tools.tools(&self.folder)
+        } else {
+            crate::app::make_private_folder(&self.workspace)?;
+            let files = Some(FileSettings::new(&self.workspace));
+            let command = Some(CommandSettings::new(["expr"]));
+            Builtin { files, command, http: None }.tools(&self.folder)
+        };
         Ok(tools.map_err(|problem| Failure::usage(format!("[tools]: {problem}")))?)
     }
 
@@ -169,7 +188,10 @@ impl Config {
 
     /// What workflows may name.
     pub(crate) fn offers(&self) -> Result<Offers> {
-        let tools = self.tools()?.iter().map(|tool| tool.spec().name.to_string()).collect();
+        let tools = match &self.tools {
+            Some(_) => self.tools()?.iter().map(|tool| tool.spec().name.to_string()).collect(),
+            None => DEFAULT_TOOLS.map(str::to_owned).to_vec(),
+        };
         let sources = self.mcp.keys().cloned().collect();
         Ok(Offers { tools, sources, remotes: self.a2a.keys().cloned().collect() })
     }

@@ -11,6 +11,8 @@ mod bounds;
 mod bridge;
 #[path = "serve/bridge_questions.rs"]
 mod bridge_questions;
+#[path = "serve/checks.rs"]
+mod checks;
 #[path = "serve/deciders.rs"]
 mod deciders;
 #[path = "serve/devui.rs"]
@@ -29,6 +31,8 @@ mod logs;
 mod marks;
 #[path = "serve/openai.rs"]
 mod openai;
+#[path = "serve/phases.rs"]
+mod phases;
 #[path = "serve/planner.rs"]
 mod planner;
 #[path = "serve/policy.rs"]

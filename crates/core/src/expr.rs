@@ -1,7 +1,12 @@
 //! Conditions and small transformations in CEL, bounded.
 
+use std::sync::{Arc, LazyLock};
+
 use cel::common::ast::Expr as Node;
 use serde_json::Value;
+
+/// The functions of the language. To list them takes longer than to evaluate most expressions.
+static FUNCTIONS: LazyLock<Arc<cel::Env>> = LazyLock::new(|| Arc::new(cel::Env::stdlib()));
 
 /// The longest expression accepted.
 pub const MAX_EXPR_BYTES: usize = 4 * 1024;
@@ -147,7 +152,7 @@ impl std::fmt::Debug for Scope {
 impl Scope {
     /// A scope with these variables.
     pub fn new(variables: &[(&str, &Value)]) -> Self {
-        let mut context = cel::Context::default();
+        let mut context = cel::Context::with_env(Arc::clone(&FUNCTIONS));
         for (name, value) in variables {
             context.add_variable_from_value(*name, to_cel(value));
         }

@@ -38,6 +38,8 @@ pub enum ExecutorKind {
         /// Who speaks next.
         rule: Option<Arc<Expr>>,
     },
+    /// A plan is made and carried out.
+    Phases,
     /// A function registered with the engine under this name.
     Function {
         /// Its name there.

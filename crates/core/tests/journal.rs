@@ -5,9 +5,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use signoff_core::decision::{Actor, Decision, Then};
+use signoff_core::feedback::{FeedbackScope, Given, Timing};
 use signoff_core::journal::{
-    Caller, Completed, Delivered, EffectKind, Entry, ErrorInfo, Event, Next, Outcome, Parent,
-    Payload, Reply, Started, Usage, decode, encode, to_json,
+    Caller, Completed, Delivered, EffectKind, Entered, Entry, ErrorInfo, Event, Next, Outcome,
+    Parent, Payload, Reply, Started, StepEnd, Usage, decode, encode, to_json,
 };
 use signoff_core::message::{Message, Part, Role, ToolCall, ToolResult};
 use signoff_core::policy::{Reach, Remember};
@@ -181,6 +182,18 @@ fn events() -> impl Strategy<Value = Event> {
         (any::<u32>(), text(), any::<i64>()).prop_map(|(activation, key, due)| {
             Event::TimerSet { activation, key: key.into(), due: Timestamp(due) }
         }),
+        (any::<u32>(), text(), prop::option::of(any::<u32>()), maybe_text()).prop_map(
+            |(activation, phase, step, title)| Event::Entered(Entered {
+                activation,
+                phase: phase.into(),
+                step,
+                title
+            })
+        ),
+        (any::<u32>(), any::<u32>(), any::<bool>()).prop_map(|(activation, step, done)| {
+            let how = if done { StepEnd::Done } else { StepEnd::Skipped };
+            Event::StepEnded { activation, step, how }
+        }),
         (any::<u32>(), text())
             .prop_map(|(activation, key)| Event::TimerFired { activation, key: key.into() }),
         (any::<u32>(), text())
@@ -220,6 +233,20 @@ fn events() -> impl Strategy<Value = Event> {
             }),
             (any::<u32>(), decision(), actor())
                 .prop_map(|(request, decision, by)| Event::Decided { request, decision, by }),
+            (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(
+                |(n, author, text, step)| Event::Feedback {
+                    activation: step,
+                    given: Box::new(Given {
+                        n,
+                        scope: FeedbackScope::Step,
+                        step,
+                        timing: Timing::Redo,
+                        author,
+                        text
+                    })
+                }
+            ),
+            (any::<u32>(), actor()).prop_map(|(n, by)| Event::FeedbackRemoved { n, by }),
             any::<u32>().prop_map(|request| Event::Expired { request }),
             any::<u32>().prop_map(|request| Event::Withdrawn { request }),
             actor().prop_map(|by| Event::Paused { by }),

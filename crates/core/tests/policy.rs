@@ -12,19 +12,7 @@ use signoff_core::policy::{
 use signoff_core::{Effects, Risk, Span};
 
 fn file(name: &str, when: Option<&str>, ask: How) -> GateFile {
-    GateFile {
-        name: name.to_owned(),
-        when: when.map(str::to_owned),
-        ask,
-        who: None,
-        within: None,
-        on_timeout: OnTimeout::Deny,
-        escalation: Vec::new(),
-        finally: None,
-        remind: None,
-        risk: None,
-        note: None,
-    }
+    GateFile { name: name.to_owned(), when: when.map(str::to_owned), ask, ..GateFile::default() }
 }
 
 fn policy(gates: Vec<GateFile>) -> Policy {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
+use signoff_core::policy::GateFile;
 use signoff_core::workflow::{
     Agent, AskFile, CaseFile, EdgeFile, ExecutorFile, Limits, OneOrMany, Pattern,
 };
@@ -46,6 +47,7 @@ impl WorkflowBuilder {
                 concurrent: None,
                 handoff: None,
                 group_chat: None,
+                phases: None,
                 executors: BTreeMap::new(),
                 edges: Vec::new(),
                 start: None,
@@ -76,6 +78,13 @@ impl WorkflowBuilder {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.workflow.limits = limits;
+        self
+    }
+
+    /// Which actions need a person.
+    #[must_use]
+    pub fn gates(mut self, gates: Vec<GateFile>) -> Self {
+        self.workflow.gates = gates;
         self
     }
 

@@ -9,6 +9,7 @@ use signoff_core::journal::ErrorInfo;
 use signoff_core::plan::Rules;
 use signoff_core::policy::{Gate, Policy};
 use signoff_core::schema::{self, Validator};
+use signoff_core::workflow::Phases;
 use signoff_core::{Name, Workflow};
 
 use crate::agent::{AgentExecutor, AgentProfile, AgentSpec};
@@ -17,6 +18,7 @@ use crate::executor::{Executor, Listed};
 use crate::patterns::coordinator::CoordinatorExecutor;
 use crate::patterns::group_chat::GroupChatExecutor;
 use crate::patterns::handoff::HandoffExecutor;
+use crate::patterns::phases::PhasesExecutor;
 
 /// A definition that this process can run.
 pub struct Definition {
@@ -78,6 +80,13 @@ impl Definition {
                     })?;
                     Arc::new(GroupChatExecutor::new(settings, until.clone(), rule.clone()))
                 }
+                ExecutorKind::Phases => {
+                    let settings = workflow
+                        .phases
+                        .clone()
+                        .ok_or_else(|| ErrorInfo::new("invalid_workflow", "`phases` is missing"))?;
+                    Arc::new(PhasesExecutor::new(settings))
+                }
                 ExecutorKind::Function { name } => parts.function(name)?,
                 kind => Arc::new(Listed(kind.clone())),
             });
@@ -116,7 +125,8 @@ impl Definition {
 /// The gates of a definition, ready to judge.
 fn policy(workflow: &Workflow) -> Result<Policy, ErrorInfo> {
     let mut gates = Vec::with_capacity(workflow.gates.len());
-    for file in &workflow.gates {
+    let ask_tools = workflow.in_phases().is_some_and(|phases| phases.asks().tools);
+    for file in workflow.gates.iter().chain(ask_tools.then(Phases::tool_gate).iter()) {
         gates.push(Gate::compile(file.clone()).map_err(|problems| {
             let said: Vec<String> = problems.into_iter().map(|it| it.message).collect();
             let message = format!("gate `{}`: {}", file.name, said.join("; "));

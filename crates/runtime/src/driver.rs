@@ -93,7 +93,8 @@ impl EngineInner {
             let end = driver.run().await;
             drop(driver);
             self.inactive(&cell);
-            self.live.send(&cell.id, &cell.root, LiveEvent::Quiet);
+            let head = matches!(end, DriveEnd::Rests(_)).then(|| cell.lock().durable);
+            self.live.send(&cell.id, &cell.root, LiveEvent::Quiet { head });
             let consumed = cell.lock().consumed;
             if let DriveEnd::Rests(status) = end {
                 if status.is_over() {

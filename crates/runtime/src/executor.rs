@@ -77,6 +77,7 @@ impl Executor for Listed {
                 | ExecutorKind::Coordinator
                 | ExecutorKind::Handoff { .. }
                 | ExecutorKind::GroupChat { .. }
+                | ExecutorKind::Phases
                 | ExecutorKind::Function { .. } => {
                     Err(ErrorInfo::new("internal", "this executor is not of the listed kinds"))
                 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use signoff_core::journal::Entry;
-use signoff_core::{ActivationId, Key, Name, RunId};
+use signoff_core::{ActivationId, Key, Name, RunId, Seq};
 use tokio::sync::broadcast;
 
 /// Something a watcher may want to see.
@@ -39,7 +39,10 @@ pub enum LiveEvent {
         call: ModelCall,
     },
     /// The run was parked or has ended; nothing more comes until it is woken.
-    Quiet,
+    Quiet {
+        /// Its last entry; none, if somebody else may have written more.
+        head: Option<Seq>,
+    },
 }
 
 /// A call of a model: the effect of this key of that activation, once it is in the journal.

@@ -35,6 +35,7 @@ pub(crate) enum Problem {
     UnknownGrant,
     InvalidPolicy,
     NoneDecided,
+    UnknownFeedback,
     MethodNotAllowed,
     BodyTimeout,
     ConversationBusy,
@@ -54,6 +55,7 @@ pub(crate) enum Problem {
     InvalidAnswer,
     AmbiguousAnswer,
     CannotFork,
+    FeedbackNotTaken,
     CannotReload,
     Internal,
     NotReady,
@@ -91,6 +93,7 @@ impl Problem {
             Self::UnknownGrant => "unknown_grant",
             Self::InvalidPolicy => "invalid_policy",
             Self::NoneDecided => "none_decided",
+            Self::UnknownFeedback => "unknown_feedback",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::BodyTimeout => "body_timeout",
             Self::ConversationBusy => "conversation_busy",
@@ -110,6 +113,7 @@ impl Problem {
             Self::InvalidAnswer => "invalid_answer",
             Self::AmbiguousAnswer => "ambiguous_answer",
             Self::CannotFork => "cannot_fork",
+            Self::FeedbackNotTaken => "feedback_not_taken",
             Self::CannotReload => "cannot_reload",
             Self::Internal => "internal",
             Self::NotReady => "not_ready",
@@ -148,7 +152,8 @@ impl Problem {
             | Self::UnknownResponse
             | Self::UnknownConversation
             | Self::UnknownItem
-            | Self::UnknownGrant => StatusCode::NOT_FOUND,
+            | Self::UnknownGrant
+            | Self::UnknownFeedback => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::ConversationBusy
@@ -166,7 +171,8 @@ impl Problem {
             | Self::InvalidAnswer
             | Self::AmbiguousAnswer
             | Self::InvalidPolicy
-            | Self::CannotFork => StatusCode::UNPROCESSABLE_ENTITY,
+            | Self::CannotFork
+            | Self::FeedbackNotTaken => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::NotReady | Self::ShuttingDown | Self::TooManyStreams | Self::Store => {

@@ -4,6 +4,8 @@
 
 #[path = "server/bounds.rs"]
 mod bounds;
+#[path = "server/rests.rs"]
+mod rests;
 #[path = "server/slow.rs"]
 mod slow;
 #[path = "server/sockets.rs"]

@@ -102,6 +102,7 @@ async fn writer(store: Arc<dyn Store>, n: usize) {
         deadline: None,
         claim: Some(Claim { node: "rate".into(), until: Timestamp(i64::MAX) }),
         follows: Follows::Anything,
+        about: None,
     };
     let lease = store.create_run(new).await.unwrap().unwrap().lease.unwrap();
     let value = Payload::value("x".repeat(470));

@@ -21,6 +21,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use serde_json::{Map, Value};
 use signoff_core::deciders::Deciders;
 use signoff_core::id::{ActivationId, ConversationId, Key, Name, RequestId, RunId, Seq, Tenant};
 use signoff_core::journal::{Entry, ErrorInfo, Input, Outcome};
@@ -127,6 +128,8 @@ pub struct NewRun {
     pub claim: Option<Claim>,
     /// What must have been in its conversation until now.
     pub follows: Follows,
+    /// The metadata of its conversation, if nothing is kept of that yet.
+    pub about: Option<Map<String, Value>>,
 }
 
 /// What a new run finds in its conversation. Refused with [`StoreError::ConversationMoved`] if it is not so.

@@ -5,6 +5,8 @@ use signoff_core::Message;
 use signoff_core::id::{ConversationId, Tenant};
 use signoff_core::time::Timestamp;
 
+use crate::{NewRun, StoreError, entries};
+
 /// A conversation that somebody made or said something about. One that is only named by a run has none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConversationRecord {
@@ -39,6 +41,17 @@ pub struct ChangeConversation {
     pub add: Vec<Message>,
     /// Whether it is deleted.
     pub delete: bool,
+}
+
+impl ConversationRecord {
+    /// The conversation that a new run makes known, if it does.
+    pub(crate) fn made_by(run: &NewRun) -> Result<Option<Self>, StoreError> {
+        let Some(metadata) = &run.about else { return Ok(None) };
+        let started = entries::started(run)?;
+        let at = run.entries.first().map_or(Timestamp(0), |first| first.at);
+        let new = ChangeConversation::new(started.tenant.clone(), started.conversation.clone(), at);
+        Ok(Some(ChangeConversation { metadata: Some(metadata.clone()), ..new }.apply(None)))
+    }
 }
 
 impl ChangeConversation {

@@ -1,6 +1,6 @@
 //! The built-in tools that reach outside, and the operator's settings for them.
 //!
-//! Nothing is offered that the operator did not configure: without a workspace root there are no file
+//! Nothing is offered that is not in the settings: without a workspace root there are no file
 //! tools, without programs no `run_command`, without `[tools.http]` no way to the network.
 
 mod clip;

@@ -95,7 +95,7 @@ impl Watch {
                     self.readers.remove(&live.run);
                 }
             }
-            LiveEvent::Quiet => {
+            LiveEvent::Quiet { .. } => {
                 self.readers.remove(&live.run);
             }
             LiveEvent::Delta { .. } | LiveEvent::Restart { .. } => {}

@@ -31,6 +31,17 @@ pub(super) const EXAMPLES: &[Example] = &[
         ]
     ),
     example!(
+        "research_task",
+        [
+            "prompts/improver.md",
+            "prompts/planner.md",
+            "prompts/reviewer.md",
+            "prompts/control.md",
+            "prompts/engineer.md",
+            "prompts/researcher.md",
+        ]
+    ),
+    example!(
         "support_handoff",
         ["prompts/triage.md", "prompts/replacement.md", "prompts/delivery.md"]
     ),

@@ -82,7 +82,7 @@ impl Library {
         let own: BTreeSet<String> =
             loaded.iter().map(|found| found.parsed.workflow.id.clone()).collect();
         for example in embedded::EXAMPLES {
-            let found = load_example(example, offers, &mut report);
+            let found = load_example(example, offers);
             loaded.extend(found.filter(|found| !own.contains(&found.parsed.workflow.id)));
         }
         library.link(loaded, &mut report);
@@ -158,15 +158,13 @@ impl Library {
     }
 }
 
-fn load_example(
-    example: &embedded::Example,
-    offers: &Offers,
-    report: &mut Report,
-) -> Option<Loaded> {
+/// An example, if its tools are offered here.
+fn load_example(example: &embedded::Example, offers: &Offers) -> Option<Loaded> {
+    let mut report = Report::default();
     let files: MapFiles = example.files.iter().copied().collect();
-    let parsed = parse(example.name, example.workflow, &files, offers, report)?;
+    let parsed = parse(example.name, example.workflow, &files, offers, &mut report)?;
     let script_name = example.name.replace("workflow.yaml", "script.yaml");
-    let script = read_script(&script_name, example.script, report);
+    let script = read_script(&script_name, example.script, &mut report);
     Some(Loaded { name: example.name.to_owned(), parsed, script })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use signoff_core::journal::{EffectKind, Entry, Event, Outcome, Payload};
+use signoff_core::journal::{EffectKind, Entry, Event, Outcome, Payload, StepEnd};
 use signoff_core::{ActivationId, Key, Message, Name, Part, RequestNo};
 
 use super::request::{decision, kind_title};
@@ -61,6 +61,29 @@ impl JournalReader {
             }
             Event::Effect { activation, key, kind, outcome, .. } => {
                 self.effect(*activation, key, *kind, outcome)
+            }
+            Event::Entered(entered) => {
+                let title = entered.title.as_deref().map(printable_line).unwrap_or_default();
+                let text = match entered.step {
+                    Some(step) => format!("{}, step {step}: {title}", entered.phase),
+                    None => entered.phase.to_string(),
+                };
+                what("enters", self.name(entered.activation), text)
+            }
+            Event::StepEnded { activation, step, how } => {
+                let how = match how {
+                    StepEnd::Done => "done",
+                    StepEnd::Skipped => "left out",
+                };
+                what("step", self.name(*activation), format!("{step} is {how}"))
+            }
+            Event::Feedback { given, .. } => {
+                let author = printable_line(given.author.as_str());
+                what("feedback", author, printable_line(&given.text))
+            }
+            Event::FeedbackRemoved { n, by } => {
+                let text = format!("feedback {n} counts no more");
+                what("feedback", printable_line(by.as_str()), text)
             }
             Event::Gated(gated) => {
                 let reasons: Vec<String> = gated.reasons.iter().map(ToString::to_string).collect();

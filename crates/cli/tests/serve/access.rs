@@ -217,7 +217,7 @@ async fn tenants_do_not_meet() {
             "conversations" => conversation.clone(),
             other => panic!("{other} is not part of this test"),
         };
-        let place = path.replace("{id}", &id).replace("{item}", "x");
+        let place = path.replace("{id}", &id).replace("{item}", "x").replace("{n}", "1");
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
             let body = json!({
@@ -227,7 +227,7 @@ async fn tenants_do_not_meet() {
                 "decision" => json!({ "decision": "approve" }),
                 "fork" => json!({ "at": 1 }),
                 "reassign" => json!({ "to": "bob" }),
-                "comment" => json!({ "text": "x" }),
+                "comment" | "feedback" => json!({ "text": "x" }),
                 "cancel" | "pause" | "resume" | "claim" | "release" => json!({}),
                 _ => body,
             };

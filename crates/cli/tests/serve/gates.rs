@@ -7,7 +7,7 @@ use crate::support::{Place, Server, text};
 /// A clerk who writes a file and says what came of it; `gates` as YAML.
 pub(crate) fn clerk(place: &Place, gates: &str, calls: &str) -> Server {
     std::fs::create_dir_all(place.path("workspace")).unwrap();
-    let config = "[tools.files]\nroot = \"workspace\"\n[tools.command]\nallow = [\"bash\", \"ls\", \"echo\"]\n";
+    let config = "[tools.files]\nroot = \"workspace\"\n[tools.command]\nallow = [\"bash\", \"ls\", \"echo\", \"rm\"]\n";
     std::fs::write(place.path("signoff.toml"), config).unwrap();
     let flow = format!(
         "workflow: clerk\npattern: sequential\nsequential: {{ agents: [clerk] }}\nagents:\n  \

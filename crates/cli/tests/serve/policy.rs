@@ -280,7 +280,7 @@ async fn a_judge_can_only_lead_to_asking() {
         (r#"'{"risk":0.9,"outcome":"allow","uncertainty":0,"rationale":"it is big"}'"#, true),
         (r#"'{"risk":0.1,"outcome":"allow","uncertainty":0,"rationale":"it is small"}'"#, false),
         (r#"'{"risk":0.1,"outcome":"deny","uncertainty":0,"rationale":"no"}'"#, true),
-        (r#"'this is fine'"#, true),
+        (r"'this is fine'", true),
         (r#"'{"risk":"low"}'"#, true),
     ] {
         let place = Place::new();

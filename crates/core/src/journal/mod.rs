@@ -15,6 +15,7 @@ pub use codec::{DecodeError, MAX_BODY_BYTES, decode, encode, to_json};
 pub use usage::{Cost, Usage};
 
 use crate::decision::{Actor, Decision};
+use crate::feedback::Given;
 use crate::id::{ActivationId, ConversationId, Key, Name, RequestNo, RunId, Seq, Tenant};
 use crate::message::{Message, Part};
 use crate::request::RequestBody;
@@ -69,6 +70,32 @@ pub enum Event {
         /// How long it took, in milliseconds. Not how long people took: they are asked between effects.
         #[serde(default, skip_serializing_if = "is_nothing")]
         took: u64,
+    },
+    /// A phase, or a step of a plan, began.
+    Entered(Entered),
+    /// A step of a plan is over.
+    StepEnded {
+        /// Who carries the plan out.
+        activation: ActivationId,
+        /// Which step, from 1.
+        step: u32,
+        /// What became of it.
+        how: StepEnd,
+    },
+    /// A person said something that counts for what follows.
+    Feedback {
+        /// Who had asked; none, if it was said from outside.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        activation: Option<ActivationId>,
+        /// What was said.
+        given: Box<Given>,
+    },
+    /// What somebody said counts no more.
+    FeedbackRemoved {
+        /// Its number.
+        n: u32,
+        /// Who wants it so.
+        by: Actor,
     },
     /// A call was judged by the gates.
     Gated(Box<Gated>),
@@ -222,6 +249,31 @@ fn is_zero(count: &u32) -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
 fn is_nothing(took: &u64) -> bool {
     *took == 0
+}
+
+/// A phase, or a step of a plan, began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entered {
+    /// Who carries the plan out.
+    pub activation: ActivationId,
+    /// The phase.
+    pub phase: Name,
+    /// The step, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
+    /// What the step is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepEnd {
+    /// It was done.
+    Done,
+    /// A person left it out.
+    Skipped,
 }
 
 /// What the gates said about a call.
@@ -466,6 +518,20 @@ pub enum Input {
         /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    },
+    /// Somebody says something that counts for what follows.
+    Feedback {
+        /// Who.
+        by: Actor,
+        /// What.
+        text: String,
+    },
+    /// Something that was said is not to count any more.
+    RemoveFeedback {
+        /// Who wants it so.
+        by: Actor,
+        /// Its number.
+        n: u32,
     },
     /// Somebody wants it paused.
     Pause {

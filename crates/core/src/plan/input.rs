@@ -67,6 +67,15 @@ pub fn input(state: &RunState, input: &Input) -> Vec<Event> {
             let end = Event::RunCancelled { by: by.clone(), reason: reason.clone() };
             ending(state, None, end)
         }
+        Input::Feedback { by, text } => {
+            let given = Box::new(state.progress.remark(by.clone(), text.clone()));
+            vec![Event::Feedback { activation: None, given }]
+        }
+        Input::RemoveFeedback { by, n } => {
+            let known = state.progress.feedback.iter().any(|item| item.given.n == *n);
+            let removed = Event::FeedbackRemoved { n: *n, by: by.clone() };
+            known.then_some(removed).into_iter().collect()
+        }
         Input::Pause { by } if !state.paused => vec![Event::Paused { by: by.clone() }],
         Input::Resume { by } if state.paused => vec![Event::Resumed { by: by.clone() }],
         Input::Expired { .. } | Input::Pause { .. } | Input::Resume { .. } => Vec::new(),

@@ -6,6 +6,7 @@
 //! | an activation is done | what it still asks is withdrawn, `Completed` with the activations its edges open, `Delivered` for each fan-in that is full |
 //! | an activation failed | `Failed`, and the run with it unless somebody called it |
 //! | an answer, a deadline, a timer, a child's end | the entry that says so; an abort ends the run |
+//! | a remark, or that one counts no more | the entry that says so |
 //! | cancel, out of time | what waits is withdrawn, the run ends |
 //! | nothing is open any more | `RunCompleted`, or `RunFailed` if a fan-in still waits |
 //!

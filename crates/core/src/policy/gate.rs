@@ -63,7 +63,7 @@ pub struct Stage {
 }
 
 /// A gate as it is written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GateFile {
     /// Its name, or a checkpoint: `before_file_edit` …

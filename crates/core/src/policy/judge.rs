@@ -78,7 +78,8 @@ impl Outcome {
 }
 
 /// What a policy says about an action.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Judgement {
     /// Whether it may be done.
     pub outcome: Outcome,
@@ -98,6 +99,8 @@ pub struct Judgement {
     pub risk: Option<Risk>,
     /// What people should know.
     pub notes: Vec<String>,
+    /// A gate insists on asking.
+    pub mandatory: bool,
     /// A gate that is `smart` is about it, and found nothing that speaks for asking.
     pub unsure: bool,
 }
@@ -160,6 +163,7 @@ impl Policy {
         } else if !remembered.bypass && (mandatory || (optional && !remembered.approved)) {
             judgement.outcome = judgement.outcome.max(Outcome::Ask);
         }
+        judgement.mandatory = mandatory;
         if self.shadow {
             judgement.only_noted();
         }
@@ -173,6 +177,7 @@ impl Judgement {
     pub fn and(mut self, other: Self) -> Self {
         self.outcome = self.outcome.max(other.outcome);
         self.unsure |= other.unsure;
+        self.mandatory |= other.mandatory;
         for reason in other.reasons {
             if !self.reasons.contains(&reason) {
                 self.reasons.push(reason);

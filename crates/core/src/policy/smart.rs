@@ -33,7 +33,7 @@ pub struct Smart {
     pub judge: Option<Judge>,
 }
 
-/// A model that says how much can go wrong. It can only lead to asking.
+/// A model that says how much can go wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Judge {
@@ -46,6 +46,10 @@ pub struct Judge {
     /// How long it may take.
     #[serde(default = "timeout")]
     pub timeout: Span,
+    /// Whether people need not be asked about what it finds harmless, where no gate insists on it. Otherwise it can only
+    /// lead to asking.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clears: bool,
     /// What it should know about this place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,

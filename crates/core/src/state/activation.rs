@@ -45,6 +45,9 @@ pub struct Activation {
     /// How many messages it has sent to other executors.
     #[serde(default)]
     pub sent: u32,
+    /// How many phases and steps it has entered and ended, and how often it noted what people said.
+    #[serde(default)]
+    pub marks: u32,
     /// How many outputs of the run it has given.
     #[serde(default)]
     pub given: u32,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Activation, Answer, Call, Child, EffectState, Ledger, RequestState, RunEnd, RunState};
+use super::{
+    Activation, Answer, Call, Child, EffectState, Ledger, Progress, RequestState, RunEnd, RunState,
+};
 use crate::decision::Decision;
 use crate::id::{ActivationId, Key, Name, RequestNo, Seq};
 use crate::journal::{
@@ -95,6 +97,7 @@ impl RunState {
             model_calls: BTreeMap::new(),
             usage: Usage::default(),
             ledger: Ledger::default(),
+            progress: Progress::default(),
             outputs: Vec::new(),
             paused: false,
             end: None,
@@ -133,6 +136,21 @@ impl RunState {
                 self.effect(seq, *activation, key, *kind, outcome)?;
                 self.ledger.effect(*activation, key, outcome);
             }
+            Event::Entered(entered) => {
+                self.activation(seq, entered.activation)?.marks += 1;
+                self.progress.entered(entered);
+            }
+            Event::StepEnded { activation, step, how } => {
+                self.activation(seq, *activation)?.marks += 1;
+                self.progress.ended.insert(*step, *how);
+            }
+            Event::Feedback { activation, given } => {
+                if let Some(activation) = activation {
+                    self.activation(seq, *activation)?.marks += 1;
+                }
+                self.progress.given(given, entry.at);
+            }
+            Event::FeedbackRemoved { n, .. } => self.progress.removed(*n),
             Event::Gated(gated) => {
                 self.activation(seq, gated.activation)?;
                 self.ledger.gated(gated.activation, gated);
@@ -153,7 +171,8 @@ impl RunState {
                     && let Some(digest) = request.body.context["digest"].as_str()
                 {
                     let denied = matches!(decision, Decision::Reject { .. });
-                    self.ledger.answered(digest, denied);
+                    let tool = request.body.context["tool"].as_str().unwrap_or_default();
+                    self.ledger.answered(tool, digest, denied);
                 }
                 let answer = Answer::Decided { decision: decision.clone(), by: by.clone() };
                 self.answer(seq, *request, answer)?;
@@ -222,6 +241,7 @@ impl RunState {
             calls: BTreeMap::new(),
             children: BTreeMap::new(),
             sent: 0,
+            marks: 0,
             given: 0,
         };
         self.open.insert(id, activation);

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{ActivationId, Key};
+use crate::id::{ActivationId, Key, Name};
 use crate::journal::{Gated, Outcome};
 use crate::policy::{self, Counts};
+
+/// How often in a row a tool is denied before it is withdrawn.
+const MAX_DENIALS: u32 = 5;
 
 /// What a run has done with tools, counted. Kept only by runs whose workflow has gates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +25,8 @@ pub struct Ledger {
     denied: BTreeSet<String>,
     /// How often in a row people denied something.
     denials: u32,
+    /// How often in a row they denied a call of a tool, by tool.
+    tool_denials: BTreeMap<Name, u32>,
     /// What is under way, by digest.
     open: BTreeMap<ActivationId, BTreeMap<Key, String>>,
 }
@@ -82,13 +87,20 @@ impl Ledger {
         }
     }
 
+    /// Whether people denied calls of a tool so often that it is not offered any more.
+    pub fn is_withdrawn(&self, tool: &str) -> bool {
+        self.tool_denials.get(tool).is_some_and(|times| *times >= MAX_DENIALS)
+    }
+
     /// A person answered a question about an action.
-    pub(super) fn answered(&mut self, digest: &str, denied: bool) {
+    pub(super) fn answered(&mut self, tool: &str, digest: &str, denied: bool) {
         if denied {
             self.denied.insert(digest.to_owned());
             self.denials += 1;
+            *self.tool_denials.entry(tool.into()).or_default() += 1;
         } else {
             self.denials = 0;
+            self.tool_denials.remove(tool);
         }
     }
 

@@ -7,6 +7,7 @@
 mod activation;
 mod apply;
 mod ledger;
+mod progress;
 mod status;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,6 +19,7 @@ use serde_json::Value;
 pub use activation::{Activation, Answer, Call, Child, EffectState, RequestState};
 pub use apply::JournalError;
 pub use ledger::Ledger;
+pub use progress::{CONTROL, PLANNING, Progress};
 pub use status::RunStatus;
 
 use crate::decision::Actor;
@@ -66,6 +68,9 @@ pub struct RunState {
     /// What it has done with tools, if its workflow has gates.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
+    /// How far it has come, if its workflow has phases.
+    #[serde(default, skip_serializing_if = "Progress::is_empty")]
+    pub progress: Progress,
     /// What the run has given so far.
     pub outputs: Vec<Arc<Value>>,
     /// Whether a person paused it.
@@ -142,6 +147,13 @@ impl RunState {
         let before = self.messages.iter().take(activation.seen as usize);
         let own = activation.said.iter().filter_map(|&n| self.messages.get(n as usize));
         self.prior.iter().chain(before).chain(own).cloned().collect()
+    }
+
+    /// What the run was given, with earlier runs, and what an activation said itself.
+    pub fn task(&self, activation: &Activation) -> Vec<Arc<Message>> {
+        let given = self.messages.iter().take(self.started.added as usize + 1);
+        let own = activation.said.iter().filter_map(|&n| self.messages.get(n as usize));
+        self.prior.iter().chain(given).chain(own).cloned().collect()
     }
 
     /// The value a payload stands for. A join's is the oldest complete set that has arrived.

@@ -24,6 +24,7 @@ impl Workflow {
             concurrent: None,
             handoff: None,
             group_chat: None,
+            phases: None,
             executors: BTreeMap::new(),
             edges: Vec::new(),
             start: None,

@@ -26,6 +26,7 @@ impl Workflow {
             Pattern::Concurrent => self.concurrent_graph(),
             Pattern::Handoff => self.handoff_graph(),
             Pattern::GroupChat => self.group_chat_graph(),
+            Pattern::Phases => self.phases_graph(),
             Pattern::Graph => self.listed_graph(),
         }
     }
@@ -87,6 +88,13 @@ impl Workflow {
         let others = settings.moderator.iter().chain(&settings.summarizer);
         executors.extend(settings.agents.iter().chain(others).map(|name| agent(name)));
         Ok(Graph::new("group_chat", executors, Vec::new()))
+    }
+
+    fn phases_graph(&self) -> Result<Graph, String> {
+        let settings = self.phases.as_ref().ok_or("`phases` is missing")?;
+        let mut executors = vec![ExecutorDef { name: "phases".into(), kind: ExecutorKind::Phases }];
+        executors.extend(settings.agents().map(|name| agent(name)));
+        Ok(Graph::new("phases", executors, Vec::new()))
     }
 
     fn listed_graph(&self) -> Result<Graph, String> {

@@ -11,6 +11,7 @@ mod files;
 mod hash;
 mod parse;
 mod patterns;
+mod phases;
 mod policy;
 mod publish;
 mod read;
@@ -32,6 +33,7 @@ pub use diagnostic::Diagnostic;
 pub use files::{FileSource, MAX_PROMPT_BYTES, MapFiles, NoFiles};
 pub use parse::{Parsed, text_of, yaml};
 pub use patterns::{Concurrent, Coordinator, GroupChat, Handoff, Require, Sequential};
+pub use phases::{Approval, Asks, Control, END, OnExhausted, Phases, Planning, Preset};
 pub use policy::policy_schema;
 pub use publish::{SCHEMA_ID, json_schema};
 pub use tree::{MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Position, Tree};
@@ -91,6 +93,9 @@ pub struct Workflow {
     /// For `pattern: group_chat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_chat: Option<GroupChat>,
+    /// For `pattern: phases`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
     /// For `pattern: graph`: the executors. Every agent is one by its own name already.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub executors: BTreeMap<String, ExecutorFile>,
@@ -133,6 +138,8 @@ pub enum Pattern {
     Handoff,
     /// Agents speak in turn, as somebody or a rule chooses.
     GroupChat,
+    /// A plan is made, people agree, it is carried out step by step.
+    Phases,
     /// Executors and edges as listed.
     Graph,
 }
@@ -146,6 +153,7 @@ impl Pattern {
             Self::Concurrent => "concurrent",
             Self::Handoff => "handoff",
             Self::GroupChat => "group_chat",
+            Self::Phases => "phases",
             Self::Graph => "graph",
         }
     }

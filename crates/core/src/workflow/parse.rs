@@ -56,6 +56,9 @@ impl Workflow {
             problems.extend(validate::problems(&workflow, known, whole));
             problems.extend(read_prompts(&mut workflow, files));
             if problems.is_empty() {
+                if let Some(phases) = &mut workflow.phases {
+                    phases.expand();
+                }
                 return Ok(Parsed { workflow, tree: Some(tree) });
             }
         }

@@ -18,7 +18,8 @@ impl Workflow {
     /// The schema of `agent`'s final answer, with the types it uses inside (as `$defs`). None for an
     /// agent that answers in free text, or that does not exist.
     pub fn output_schema(&self, agent: &str) -> Option<Value> {
-        Some(self.standalone(self.agents.get(agent)?.output.as_ref()?))
+        let own = self.agents.get(agent)?.output.as_ref().map(|schema| self.standalone(schema));
+        own.or_else(|| self.in_phases()?.output(agent))
     }
 
     /// The schema of the start input, with the types it uses inside. Text, if the file has none.

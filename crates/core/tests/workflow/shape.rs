@@ -93,12 +93,12 @@ fn wrong_kinds_everywhere() {
             "pattern: coordinator",
             "pattern: cordinator",
             "36:10: `pattern` cannot be `cordinator`; it is one of `coordinator`, `sequential`, \
-             `concurrent`, `handoff`, `group_chat`, `graph`\nhint: did you mean `coordinator`?",
+             `concurrent`, `handoff`, `group_chat`, `phases`, `graph`\nhint: did you mean `coordinator`?",
         ),
         (
             "pattern: coordinator",
             "pattern: [graph]",
-            "36:10: `pattern` must be one of `coordinator`, `sequential`, `concurrent`, `handoff`, `group_chat`, `graph`, \
+            "36:10: `pattern` must be one of `coordinator`, `sequential`, `concurrent`, `handoff`, `group_chat`, `phases`, `graph`, \
              this is a list",
         ),
         (

@@ -16,6 +16,7 @@ mod turn;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use signoff_core::Message;
 use signoff_core::journal::{ErrorInfo, Payload};
 
 pub use spec::AgentProfile;
@@ -28,6 +29,9 @@ use crate::executor::{BoxFuture, Executor};
 /// The field of an agent's output that says whom it handed the conversation to.
 pub const HANDED_OVER: &str = "signoff_handoff_to";
 
+/// The field of a message that says what a briefed agent has to do.
+pub(crate) const BRIEF: &str = "brief";
+
 /// An agent as an executor: each message it gets is a turn.
 pub(crate) struct AgentExecutor(pub(crate) Arc<AgentSpec>);
 
@@ -35,11 +39,18 @@ impl Executor for AgentExecutor {
     fn run(
         &self,
         ctx: Context,
-        _message: Arc<Value>,
+        message: Arc<Value>,
     ) -> BoxFuture<'static, Result<Payload, ErrorInfo>> {
         let agent = Arc::clone(&self.0);
         Box::pin(async move {
-            Ok(match Turn::new(&ctx, &agent, View::Begun).take().await? {
+            let view = match message.get(BRIEF).and_then(Value::as_str) {
+                Some(brief) if agent.briefed => {
+                    ctx.say(Message::user(brief).by("phases"));
+                    View::Task
+                }
+                _ => View::Begun,
+            };
+            Ok(match Turn::new(&ctx, &agent, view).take().await? {
                 TurnEnd::Answer(payload) => payload,
                 TurnEnd::Handoff(to) => Payload::value(json!({ HANDED_OVER: to })),
             })

@@ -76,6 +76,9 @@ impl Turn<'_> {
         key: &str,
         error: ErrorInfo,
     ) -> Result<Rescue, ErrorInfo> {
+        if !self.agent.people.rescue {
+            return Err(error);
+        }
         let response_schema = match &self.agent.output {
             Some((schema, _)) => Value::clone(schema),
             None => json!({ "type": "string", "minLength": 1 }),

@@ -20,6 +20,8 @@ pub(crate) struct AgentSpec {
     pub(crate) title: String,
     pub(super) output: Option<(Arc<Value>, Validator)>,
     pub(super) people: People,
+    /// Whether it is told what to do instead of reading all that was said.
+    pub(super) briefed: bool,
     pub(super) work: Work,
 }
 
@@ -63,6 +65,8 @@ pub(super) struct People {
     pub(super) within: Option<Span>,
     pub(super) default_answer: Option<Value>,
     pub(super) escalate_to: Option<String>,
+    /// Whether people are asked when it cannot go on; else whoever called it sees to that.
+    pub(super) rescue: bool,
 }
 
 impl AgentSpec {
@@ -91,7 +95,9 @@ impl AgentSpec {
                 within: agent.answer_within,
                 default_answer: agent.default_answer.clone(),
                 escalate_to: agent.escalate_to.clone(),
+                rescue: workflow.in_phases().is_none_or(|it| !it.handles_errors_of(id)),
             },
+            briefed: workflow.in_phases().is_some(),
             work,
         })
     }

@@ -120,8 +120,7 @@ impl Context {
         let performed = |_| async move {
             let schemas = &self.cell.engine.schemas;
             if let Err(problems) = schemas.check(&spec.parameters, &invocation.arguments) {
-                let message = format!("the arguments do not fit: {}", problems.join("; "));
-                return Outcome::Err(ErrorInfo::new("tool_arguments", message));
+                return Outcome::Err(unfit(&problems));
             }
             match bounded(tool, invocation).await {
                 Ok(ToolReply::Done(value)) => {
@@ -139,6 +138,12 @@ impl Context {
         };
         self.perform(key, effect, performed).await
     }
+}
+
+/// What the model is told of arguments that cannot be used.
+pub(super) fn unfit(problems: &[String]) -> ErrorInfo {
+    let message = format!("the arguments do not fit: {}", problems.join("; "));
+    ErrorInfo::new("tool_arguments", message)
 }
 
 /// A result with what the model must know: that a person changed what it wanted to do.

@@ -7,6 +7,7 @@
 mod dispatch;
 mod effect;
 mod gate;
+mod progress;
 mod remote;
 mod wait;
 
@@ -30,6 +31,8 @@ pub enum View {
     Begun,
     /// Everything said so far in the run.
     Now,
+    /// What the run was given, and what it said itself.
+    Task,
 }
 
 /// What an executor works with. Cheap to clone.
@@ -47,6 +50,7 @@ struct Order {
     said: std::sync::atomic::AtomicU32,
     sent: std::sync::atomic::AtomicU32,
     given: std::sync::atomic::AtomicU32,
+    marked: std::sync::atomic::AtomicU32,
 }
 
 impl std::fmt::Debug for Context {
@@ -93,6 +97,7 @@ impl Context {
         let state = &inner.state;
         match (view, state.open.get(&self.activation)) {
             (View::Begun, Some(activation)) => state.conversation(activation),
+            (View::Task, Some(activation)) => state.task(activation),
             _ => state.prior.iter().chain(&state.messages).cloned().collect(),
         }
     }

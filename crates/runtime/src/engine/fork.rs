@@ -80,6 +80,7 @@ impl Engine {
                 deadline,
                 claim: decided.is_none().then(|| self.inner.claim()),
                 follows: Follows::Anything,
+                about: None,
             })
             .await?;
         match decided {

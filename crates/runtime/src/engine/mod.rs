@@ -291,6 +291,21 @@ impl Engine {
         self.deliver(run, Input::Resume { by }).await
     }
 
+    /// Says something to a run that counts for what follows.
+    pub async fn add_feedback(
+        &self,
+        run: &RunId,
+        by: Actor,
+        text: String,
+    ) -> Result<(), EngineError> {
+        self.deliver(run, Input::Feedback { by, text }).await
+    }
+
+    /// Lets something that was said count no more.
+    pub async fn remove_feedback(&self, run: &RunId, by: Actor, n: u32) -> Result<(), EngineError> {
+        self.deliver(run, Input::RemoveFeedback { by, n }).await
+    }
+
     async fn deliver(&self, run: &RunId, input: Input) -> Result<(), EngineError> {
         let now = self.inner.clock.now();
         if !self.store.deliver(run, input, now).await? {

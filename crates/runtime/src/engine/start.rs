@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use signoff_core::id::{ConversationId, Key};
 use signoff_core::journal::{self, ErrorInfo, Parent};
 use signoff_core::{Actor, Message, RunId, RunState, RunStatus, Tenant, plan};
@@ -11,6 +11,7 @@ use signoff_store::{Claim, Follows, Lease, NewRun, RunRecord, StoreError};
 use super::{AtHand, Engine, EngineError, EngineInner, lock, new_id};
 use crate::context::Context;
 use crate::definition::Definition;
+use crate::live::LiveEvent;
 
 /// A run to start.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct StartRun {
     pub by: Actor,
     /// The id it gets. A new one, if not given; if there is such a run already, nothing is started.
     pub run: Option<RunId>,
+    /// The metadata of its conversation, if nothing is kept of that yet.
+    pub about: Option<Map<String, Value>>,
 }
 
 impl StartRun {
@@ -42,6 +45,7 @@ impl StartRun {
             added: Vec::new(),
             by: Actor::local(),
             run: None,
+            about: None,
         }
     }
 }
@@ -55,6 +59,14 @@ pub struct Started {
     pub conversation: ConversationId,
     /// Whether this call created it; not, if a run of the wanted id was there.
     pub created: bool,
+}
+
+/// How a run begins.
+struct Begin {
+    started: journal::Started,
+    added: Vec<Message>,
+    follows: Follows,
+    about: Option<Map<String, Value>>,
 }
 
 struct Begun {
@@ -154,8 +166,9 @@ impl Engine {
             forked_from: None,
             added: 0,
         };
-        let added = start.added.clone();
-        let (lease, state) = engine.create(&run, definition, started, added, follows).await?;
+        let begin =
+            Begin { started, added: start.added.clone(), follows, about: start.about.clone() };
+        let (lease, state) = engine.create(&run, definition, begin).await?;
         let started = Started { run, conversation, created: lease.is_some() };
         Ok(Begun { started, driven: lease.map(|lease| (lease, state)) })
     }
@@ -167,10 +180,9 @@ impl EngineInner {
         self: &Arc<Self>,
         run: &RunId,
         definition: &Definition,
-        started: journal::Started,
-        added: Vec<Message>,
-        follows: Follows,
+        begin: Begin,
     ) -> Result<(Option<Lease>, RunState), EngineError> {
+        let Begin { started, added, follows, about } = begin;
         self.keep(definition).await?;
         let now = self.clock.now();
         let entries = self.first_entries(plan::start(&definition.graph, started, added, now));
@@ -181,6 +193,7 @@ impl EngineInner {
         if let Some(before) = state.started.continues.clone() {
             state.prior = self.messages_of(&before)?;
         }
+        let shown = self.live.watched().then(|| entries.clone().into());
         let created = self
             .store
             .create_run(NewRun {
@@ -190,8 +203,13 @@ impl EngineInner {
                 deadline: definition.workflow.limits.wall.map(|wall| now.plus(wall)),
                 claim: Some(self.claim()),
                 follows,
+                about,
             })
             .await?;
+        if let (Some(_), Some(shown)) = (&created, shown) {
+            let root = state.started.parent.as_ref().map_or(run, |parent| &parent.root);
+            self.live.send(run, root, LiveEvent::Committed(shown));
+        }
         Ok((created.and_then(|created| created.lease), state))
     }
 
@@ -263,10 +281,9 @@ impl EngineInner {
             forked_from: None,
             added: 0,
         };
-        let (lease, state) = self
-            .create(&run, &definition, started, Vec::new(), Follows::Anything)
-            .await
-            .map_err(|error| store(&error))?;
+        let begin = Begin { started, added: Vec::new(), follows: Follows::Anything, about: None };
+        let (lease, state) =
+            self.create(&run, &definition, begin).await.map_err(|error| store(&error))?;
         if let Some(lease) = lease {
             self.spawn_with(lease, Some(Box::new(AtHand::begun(state))));
         }

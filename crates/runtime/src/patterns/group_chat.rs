@@ -7,7 +7,7 @@ use signoff_core::expr::Expr;
 use signoff_core::journal::{ErrorInfo, Payload};
 use signoff_core::workflow::GroupChat;
 
-use super::conversation;
+use super::{as_text, conversation};
 use crate::context::Context;
 use crate::executor::{BoxFuture, Executor};
 
@@ -132,12 +132,5 @@ impl Chat<'_> {
             ("input", &self.ctx.input()),
         ];
         how(expr, &variables).map_err(|problem| ErrorInfo::new("group_chat_rule", problem))
-    }
-}
-
-fn as_text(output: &Value) -> String {
-    match output {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod coordinator;
 pub(crate) mod group_chat;
 pub(crate) mod handoff;
+pub(crate) mod phases;
 
 use serde_json::{Value, json};
 use signoff_core::{Message, Part};
@@ -33,4 +34,12 @@ pub(crate) fn words(message: &Message) -> Option<String> {
     });
     let text = if text.is_empty() { answers.collect::<Vec<_>>().join("\n") } else { text };
     (!text.trim().is_empty()).then_some(text)
+}
+
+/// What an agent gave, as text.
+fn as_text(output: &Value) -> String {
+    match output {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }

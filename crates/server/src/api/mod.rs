@@ -7,6 +7,7 @@ mod decide;
 mod decide_many;
 mod errors;
 mod events;
+mod feedback;
 mod filter;
 mod grants;
 mod health;
@@ -66,6 +67,7 @@ pub(crate) fn api() -> Api {
     let api = runs::routes(api);
     let api = events::routes(api);
     let api = steer::routes(api);
+    let api = feedback::routes(api);
     let api = requests::routes(api);
     let api = requests_events::routes(api);
     let api = decide::routes(api);

@@ -138,7 +138,7 @@ async fn start(
 ) -> Result<(RunId, Box<Tail>), EngineError> {
     let input = shape::input(&app.engine, Some(&talk.workflow), &Value::String(text.to_owned()));
     let run = RunId::from_unique(&new_id());
-    let tail = listen(app, &run);
+    let tail = Box::new(Tail::of_new(app, run.clone()));
     let start = StartRun {
         run: Some(run.clone()),
         conversation: Some(talk.id.clone()),

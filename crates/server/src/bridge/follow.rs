@@ -16,10 +16,11 @@ use super::telling::Telling;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::stream::sse::{Counted, KEEP_ALIVE, STILL_HERE};
-use crate::stream::{Rest, Tail, Told, resting};
+use crate::stream::{Next, Rest, Tail, Told, resting};
 
-/// How long nothing happens before it is looked whether the run rests: at first, and at most.
-const SOON: Duration = Duration::from_millis(5);
+/// How long nothing happens before it is looked whether the run rests: at first, and at most. What this process drives
+/// says so by itself.
+const SOON: Duration = Duration::from_millis(50);
 const LATE: Duration = Duration::from_secs(2);
 
 /// An answer under way.
@@ -162,18 +163,19 @@ impl Answer {
     async fn go_on(&mut self) -> Result<(), ApiError> {
         while self.ready.is_empty() {
             let Some(following) = &mut self.following else { return Ok(()) };
-            let told = tokio::time::timeout(following.patience, following.tail.next()).await;
+            let next = following.tail.next_or_quiet();
+            let next = tokio::time::timeout(following.patience, next).await;
             let telling = &mut following.telling;
             let mut ended = false;
-            match told {
-                Err(_) => {
+            match next.unwrap_or(Ok(Next::Quiet { parked: false }))? {
+                Next::Quiet { .. } => {
                     if let Some(rest) = following.look(&self.app).await? {
                         self.rest(rest);
                         return Ok(());
                     }
                     continue;
                 }
-                Ok(told) => match told? {
+                Next::Told(told) => match told {
                     Told::Entry(entry) => {
                         telling.take(&entry).map_err(|error| ApiError::internal(&error))?;
                         following.patience = SOON;

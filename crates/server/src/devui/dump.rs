@@ -60,6 +60,7 @@ fn kind(kind: &ExecutorKind) -> (&'static str, Option<&str>) {
         ExecutorKind::Coordinator => ("Coordinator", None),
         ExecutorKind::Handoff { .. } => ("HandoffExecutor", None),
         ExecutorKind::GroupChat { .. } => ("GroupChatOrchestrator", None),
+        ExecutorKind::Phases => ("Phases", None),
         ExecutorKind::Function { .. } => ("FunctionExecutor", None),
         ExecutorKind::Transform { .. } => ("Transform", None),
         ExecutorKind::Ask { .. } => ("RequestInfoExecutor", None),
@@ -106,6 +107,11 @@ fn called(workflow: &Workflow, lead: &str) -> Vec<Value> {
         let others = chat.moderator.iter().chain(&chat.summarizer);
         let all: Vec<String> = chat.agents.iter().chain(others).cloned().collect();
         groups.push(chosen(lead, &all, "next_speaker"));
+        groups.extend(all.iter().map(|from| single(from, lead)));
+    }
+    if let Some(phases) = &workflow.phases {
+        let all: Vec<String> = phases.agents().cloned().collect();
+        groups.push(chosen(lead, &all, "next"));
         groups.extend(all.iter().map(|from| single(from, lead)));
     }
     if let Some(handoff) = &workflow.handoff {

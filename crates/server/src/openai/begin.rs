@@ -5,29 +5,61 @@ use serde_json::{Value, json};
 use signoff_core::answer::accepted;
 use signoff_core::request::RequestStatus;
 use signoff_core::{ConversationId, Decision, Request, RequestId, RunId};
-use signoff_runtime::{DecideError, Engine, EngineError, StartRun};
+use signoff_runtime::{DecideError, Engine, EngineError, StartRun, new_id};
 use signoff_store::RunRecord;
 
 use super::again::{self, Again, Done};
 use super::answer::decision;
-use super::decide::answer;
+use super::decide::{Answering, Unlisted, answer};
 use super::fault::{Fault, InParam as _};
-use super::follow::as_it_stands;
-use super::id::ResponseId;
+use super::follow::{Heard, as_it_stands};
+use super::id::{Manner, ResponseId};
 use super::input::Create;
 use super::object::Ending;
+use super::stretch::Of;
 use super::{conversations, said};
 use crate::access::Caller;
 use crate::app::App;
 use crate::error::{ApiError, Problem};
 use crate::shape::{input, waiting};
+use crate::stream::Tail;
 
 /// What is to be done.
 enum Plan {
-    Start(StartRun),
+    Start(Box<StartRun>),
     /// It was started before.
     Started(RunId),
     Answer(Vec<(Request, Decision)>),
+}
+
+/// The same with what was read for it.
+enum Step {
+    Start(Box<StartRun>),
+    Started(RunId),
+    Answer(Box<Answering>),
+}
+
+/// A response that has begun.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) id: ResponseId,
+    /// Its run, if that was listened to.
+    pub(super) heard: Option<Heard>,
+    /// Its conversation, if nothing is kept of that and it was not begun right now.
+    pub(super) unlisted: Option<Unlisted>,
+}
+
+impl Begun {
+    /// The same response, told in another manner.
+    pub(super) fn told(self, manner: Manner) -> Self {
+        Self { id: self.id.told(manner), ..self }
+    }
+}
+
+impl From<ResponseId> for Begun {
+    fn from(id: ResponseId) -> Self {
+        Self { id, heard: None, unlisted: None }
+    }
 }
 
 /// Does what a client wants. The response begins there.
@@ -36,25 +68,48 @@ pub(super) async fn begin(
     caller: Caller,
     create: Create,
     again: Again,
-) -> Result<ResponseId, Fault> {
+) -> Result<Begun, Fault> {
     app.takes_work()?;
+    let reading = App::clone(app);
     // A fault is an answer here, not a failure to read.
-    let plan = app.read(move |engine| Ok(plan(engine, create, again))).await??;
-    match plan {
-        Plan::Start(start) => {
-            let started = app.engine.start(StartRun { by: caller.actor, ..start }).await?;
-            app.metrics.run_started();
-            Ok(ResponseId::at(started.run, 1))
-        }
-        Plan::Started(run) => Ok(ResponseId::at(run, 1)),
-        Plan::Answer(answers) => answer(app, caller, answers).await,
+    match app.read(move |_| Ok(step(&reading, create, again))).await?? {
+        Step::Start(start) => started(app, StartRun { by: caller.actor, ..*start }).await,
+        Step::Started(run) => Ok(ResponseId::at(run, 1).into()),
+        Step::Answer(answering) => answer(app, caller, *answering).await,
     }
+}
+
+/// Reads what is needed to go on.
+fn step(app: &App, create: Create, again: Again) -> Result<Step, Fault> {
+    Ok(match plan(&app.engine, create, again)? {
+        Plan::Start(start) => Step::Start(start),
+        Plan::Started(run) => Step::Started(run),
+        Plan::Answer(answers) => Step::Answer(Box::new(Answering::read(app, answers)?)),
+    })
+}
+
+/// Starts a run. It is listened to from the beginning, unless its id says that it may have begun before.
+async fn started(app: &App, start: StartRun) -> Result<Begun, Fault> {
+    let new = start.run.is_none().then(|| RunId::from_unique(&new_id()));
+    let tail = new.clone().map(|run| Tail::of_new(app, run));
+    let workflow = start.workflow.as_str().into();
+    let started = app.engine.start(StartRun { run: new.or(start.run.clone()), ..start }).await?;
+    app.metrics.run_started();
+    let of = Of {
+        workflow,
+        conversation: started.conversation,
+        head: 1,
+        updated_at: app.engine.clock().now(),
+    };
+    let heard = tail.map(|tail| Heard { of, tail, taken: Vec::new() });
+    Ok(Begun { id: ResponseId::at(started.run, 1), heard, unlisted: None })
 }
 
 fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
     if !create.answers.is_empty() {
         return named(engine, &create);
     }
+    let page = create.devui;
     let store = &**engine.store();
     let is_start = create.is_start();
     let value = create.value.unwrap_or_default();
@@ -116,10 +171,10 @@ fn plan(engine: &Engine, create: Create, again: Again) -> Result<Plan, Fault> {
         let request = request(engine, id)?;
         (request.conversation.clone(), vec![request])
     } else {
-        return start(engine, create.workflow, input, None, again);
+        return start(engine, create.workflow, input, None, again, page);
     };
     if pending.is_empty() {
-        return start(engine, create.workflow, input, Some(conversation), again);
+        return start(engine, create.workflow, input, Some(conversation), again, page);
     }
     if let (Some(first), true) = (pending.first(), is_start) {
         return Err(EngineError::ConversationBusy { run: first.root.clone() }.into());
@@ -204,6 +259,7 @@ fn start(
     input: Value,
     conversation: Option<ConversationId>,
     again: Again,
+    page: bool,
 ) -> Result<Plan, Fault> {
     let Some(workflow) = workflow else {
         return Err(Fault::invalid("model", "`model` is missing: it names a workflow"));
@@ -211,8 +267,11 @@ fn start(
     let (run, made) = again.ids.map(|ids| (ids.run, ids.conversation)).unzip();
     let start = StartRun::new(workflow, input);
     let added = match &conversation {
-        Some(id) => said::since(engine, id, engine.latest_run(id)?.map(|run| run.id))?,
+        Some(id) => said::since(engine, id)?,
         None => Vec::new(),
     };
-    Ok(Plan::Start(StartRun { conversation: conversation.or(made), added, run, ..start }))
+    // What pages begin is listed among their sessions.
+    let about = page.then(|| conversations::session(&start.workflow));
+    let start = StartRun { conversation: conversation.or(made), added, run, about, ..start };
+    Ok(Plan::Start(Box::new(start)))
 }

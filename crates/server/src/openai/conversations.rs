@@ -30,9 +30,15 @@ const MAX_NOTES: usize = 16;
 const MAX_NAME: usize = 64;
 const MAX_NOTE: usize = 512;
 /// The metadata of a session of a page.
-pub(super) const KIND: &str = "type";
-pub(super) const SESSION: &str = "workflow_session";
-pub(super) const ENTITY: &str = "entity_id";
+const KIND: &str = "type";
+const SESSION: &str = "workflow_session";
+const ENTITY: &str = "entity_id";
+
+/// The metadata of a session with a workflow.
+pub(super) fn session(workflow: &str) -> Map<String, Value> {
+    let fields = [(ENTITY, workflow), (KIND, SESSION)];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
+}
 
 const CONVERSATION: Answer = Answer::other(200, "The conversation.", "application/json");
 

@@ -6,7 +6,7 @@
 //! a message from its pieces, while the page of `DevUI` takes it from where it is added. So the manner decides
 //! (`id`).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use signoff_core::journal::ErrorInfo;
@@ -21,7 +21,7 @@ pub(super) struct Events {
     manner: Manner,
     run: RunId,
     /// Those that were not told yet.
-    pub(super) waiting: VecDeque<Value>,
+    pub(super) waiting: Vec<Value>,
     /// The number of the next one.
     number: u64,
     /// The items so far. Executors are not among them.
@@ -50,7 +50,7 @@ impl Events {
         Self {
             manner,
             run,
-            waiting: VecDeque::new(),
+            waiting: Vec::new(),
             number: 0,
             output: Vec::new(),
             next: 0,
@@ -64,7 +64,7 @@ impl Events {
         fields["type"] = kind.into();
         fields["sequence_number"] = self.number.into();
         self.number += 1;
-        self.waiting.push_back(fields);
+        self.waiting.push(fields);
     }
 
     /// Where the workflow stands, in the framework's words.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use signoff_core::journal::Entry;
 use signoff_core::{Event, Request, RunId, Seq};
 use signoff_runtime::Engine;
 use signoff_store::{RunFilter, RunRecord};
@@ -10,16 +11,26 @@ use signoff_store::{RunFilter, RunRecord};
 use super::fault::Fault;
 use super::id::ResponseId;
 use super::object::Ending;
-use super::stretch::Stretch;
+use super::stretch::{Of, Stretch};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::stream::{Rest, Tail, Told, resting};
+use crate::stream::{Next, Rest, Tail, Told, resting};
 
 /// How many entries are read at once.
 const PAGE: usize = 500;
-/// How long nothing happens before it is looked whether the run rests: at first, and at most.
-const SOON: Duration = Duration::from_millis(5);
+/// How long nothing happens before it is looked whether the run rests: at first, and at most. What this process drives
+/// says so by itself.
+const SOON: Duration = Duration::from_millis(50);
 const LATE: Duration = Duration::from_secs(2);
+
+/// A run that was listened to since before it moved.
+#[derive(Debug)]
+pub(super) struct Heard {
+    pub(super) of: Of,
+    pub(super) tail: Tail,
+    /// Its entries so far, from the first.
+    pub(super) taken: Vec<Entry>,
+}
 
 /// A response that is followed.
 #[derive(Debug)]
@@ -36,41 +47,57 @@ impl Follow {
     /// Follows a response that [is there](known).
     pub(super) fn new(app: &App, id: ResponseId, record: RunRecord) -> Self {
         let tail = Tail::new(app, id.run.clone(), 0);
-        let stretch = Stretch::new(id, record);
+        let stretch = Stretch::new(id, record.into());
         Self { app: App::clone(app), tail, stretch, patience: SOON, over: false }
     }
 
-    /// The next event; none at the end, or when the server stops (then it is not `over`). May be
+    /// Follows a response that has just begun.
+    pub(super) fn begun(app: &App, id: ResponseId, heard: Heard) -> Result<Self, ApiError> {
+        let Heard { of, tail, taken } = heard;
+        let stretch = Stretch::new(id, of);
+        let mut follow = Self { app: App::clone(app), tail, stretch, patience: SOON, over: false };
+        taken.iter().try_for_each(|entry| follow.take(entry))?;
+        Ok(follow)
+    }
+
+    /// The events that come next; none at the end, or when the server stops (then it is not `over`). May be
     /// dropped while it waits; nothing is lost by that.
-    pub(super) async fn next(&mut self) -> Result<Option<Value>, ApiError> {
+    pub(super) async fn next(&mut self) -> Result<Vec<Value>, ApiError> {
         loop {
-            if let Some(event) = self.stretch.events.waiting.pop_front() {
-                return Ok(Some(event));
+            let has_some = !self.stretch.events.waiting.is_empty();
+            if self.over || (has_some && !self.tail.has_more()) {
+                return Ok(std::mem::take(&mut self.stretch.events.waiting));
             }
-            if self.over {
-                return Ok(None);
-            }
-            let told = tokio::time::timeout(self.patience, self.tail.next()).await;
-            let Ok(told) = told else {
-                self.look().await?;
-                continue;
-            };
-            match told? {
-                Told::Entry(entry) => {
-                    self.stretch.take(&entry).map_err(|error| ApiError::internal(&error))?;
-                    self.over = self.stretch.ending().is_some();
-                    self.patience = SOON;
+            let next = tokio::time::timeout(self.patience, self.tail.next_or_quiet()).await;
+            match next {
+                Err(_) => {
+                    self.patience = LATE.min(self.patience * 2);
+                    self.look().await?;
                 }
-                Told::Delta { .. } | Told::Restart { .. } => {}
-                Told::End => self.over = true,
-                Told::Bye => return Ok(None),
+                Ok(next) => match next? {
+                    Next::Told(Told::Entry(entry)) => self.take(&entry)?,
+                    Next::Told(Told::Delta { .. } | Told::Restart { .. }) => {}
+                    Next::Told(Told::End) => self.over = true,
+                    Next::Told(Told::Bye) => return Ok(Vec::new()),
+                    Next::Quiet { parked: true } if self.stretch.waits() => {
+                        self.stretch.end(Ending::Waiting, &[]);
+                        self.over = true;
+                    }
+                    Next::Quiet { .. } => self.look().await?,
+                },
             }
         }
     }
 
+    fn take(&mut self, entry: &Entry) -> Result<(), ApiError> {
+        self.stretch.take(entry).map_err(|error| ApiError::internal(&error))?;
+        self.over = self.stretch.ending().is_some();
+        self.patience = SOON;
+        Ok(())
+    }
+
     /// Looks whether the run rests.
     async fn look(&mut self) -> Result<(), ApiError> {
-        self.patience = LATE.min(self.patience * 2);
         let (run, seen) = (self.stretch.id().run.clone(), self.stretch.seen());
         let rest = self.app.read(move |engine| at_rest(engine, &run, seen)).await?;
         if let Some((ending, parts)) = rest {
@@ -82,7 +109,7 @@ impl Follow {
 
     /// Goes on to the end, or to when the server stops.
     pub(super) async fn run_out(&mut self) -> Result<(), ApiError> {
-        while self.next().await?.is_some() {}
+        while !self.next().await?.is_empty() {}
         Ok(())
     }
 }
@@ -134,7 +161,7 @@ pub(super) fn known(engine: &Engine, id: &ResponseId) -> Result<RunRecord, Fault
 
 /// A response as it stands now.
 pub(super) fn as_it_stands(engine: &Engine, id: &ResponseId) -> Result<Stretch, Fault> {
-    let mut stretch = Stretch::new(id.clone(), known(engine, id)?);
+    let mut stretch = Stretch::new(id.clone(), known(engine, id)?.into());
     loop {
         let entries = engine.store().entries(&id.run, stretch.seen(), PAGE)?;
         for entry in &entries {

@@ -11,7 +11,7 @@ use signoff_core::RunId;
 use signoff_runtime::{Engine, EngineError};
 
 use super::again::Again;
-use super::begin::begin;
+use super::begin::{Begun, begin};
 use super::fault::Fault;
 use super::follow::{Follow, as_it_stands, known};
 use super::id::ResponseId;
@@ -129,7 +129,7 @@ async fn create(
     if stream {
         sse::room(&app)?;
     }
-    let id = if create.checkpoint.is_some() {
+    let begun = if create.checkpoint.is_some() {
         restore::restore(&app, caller, create, again).await?
     } else if create.devui {
         restore::page(&app, caller, create, again).await?
@@ -138,14 +138,17 @@ async fn create(
         begin(&app, caller, create, again).await?.told(manner)
     };
     if background && !stream {
-        return stands(&app, id).await;
+        return stands(&app, begun.id).await;
     }
-    told(&app, id, stream).await
+    told(&app, begun, stream).await
 }
 
 /// A response to its end, or as a stream.
-pub(super) async fn told(app: &App, id: ResponseId, stream: bool) -> Result<Response, Fault> {
-    let mut follow = follow(app, id).await?;
+pub(super) async fn told(app: &App, begun: Begun, stream: bool) -> Result<Response, Fault> {
+    let mut follow = match begun.heard {
+        Some(heard) => Follow::begun(app, begun.id, heard)?,
+        None => follow(app, begun.id).await?,
+    };
     if stream {
         return Ok(sse::response(app, follow, None));
     }

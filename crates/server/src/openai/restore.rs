@@ -2,7 +2,6 @@
 //! nothing when something is refused. So what waits is shown to it again wherever it sends something that
 //! cannot be taken; and it may name a checkpoint to be shown, or to go on from.
 
-use serde_json::Map;
 use signoff_core::request::RequestStatus;
 use signoff_core::{Decision, Event, Request, RequestId, RunId, Seq, Tenant};
 use signoff_runtime::{Engine, ForkRun};
@@ -10,10 +9,10 @@ use signoff_store::{ChangeConversation, RunRecord};
 
 use super::again::Again;
 use super::answer::decision;
-use super::begin::begin;
+use super::begin::{Begun, begin};
 use super::checkpoint;
-use super::conversations::{ENTITY, KIND, SESSION};
-use super::decide::answer;
+use super::conversations::session;
+use super::decide::{Answering, Unlisted, answer};
 use super::fault::{Fault, InParam as _};
 use super::id::{Manner, Notice, ResponseId};
 use super::input::Create;
@@ -30,14 +29,16 @@ pub(super) async fn page(
     caller: Caller,
     create: Create,
     again: Again,
-) -> Result<ResponseId, Fault> {
+) -> Result<Begun, Fault> {
     let named: Option<RequestId> = create.answers.first().map(|(id, _)| id.clone());
     let (conversation, stream) = (create.conversation.clone(), create.stream);
     let tenant = caller.tenant.clone();
     let refused = match begin(app, caller, create, again).await {
-        Ok(id) => {
-            remember(app, &id.run, tenant).await?;
-            return Ok(id.told(Manner::DevUi));
+        Ok(begun) => {
+            if let Some(unlisted) = &begun.unlisted {
+                remember(app, tenant, unlisted).await?;
+            }
+            return Ok(begun.told(Manner::DevUi));
         }
         Err(refused) => refused,
     };
@@ -61,26 +62,16 @@ pub(super) async fn page(
         })
         .await?;
     match found.filter(|run| !run.status.is_over()) {
-        Some(run) => Ok(ResponseId::shown(run.id, run.head, notice)),
+        Some(run) => Ok(ResponseId::shown(run.id, run.head, notice).into()),
         None => Err(refused),
     }
 }
 
-/// Makes the conversation of a run a session that pages list, if it is none of anybody's yet.
-async fn remember(app: &App, run: &RunId, tenant: Tenant) -> Result<(), Fault> {
-    let wanted = run.clone();
-    let found = app
-        .read(move |engine| {
-            let Some(run) = engine.store().run(&wanted)? else { return Ok(None) };
-            Ok(engine.conversation(&run.conversation)?.is_none().then_some(run))
-        })
-        .await?;
-    let Some(run) = found else { return Ok(()) };
-    let mut metadata = Map::new();
-    metadata.insert(ENTITY.into(), (*run.workflow).into());
-    metadata.insert(KIND.into(), SESSION.into());
-    let change = ChangeConversation::new(tenant, run.conversation, app.engine.clock().now());
-    let change = ChangeConversation { metadata: Some(metadata), ..change };
+/// Makes a conversation that was begun elsewhere a session that pages list.
+async fn remember(app: &App, tenant: Tenant, unlisted: &Unlisted) -> Result<(), Fault> {
+    let Unlisted { conversation, workflow } = unlisted;
+    let change = ChangeConversation::new(tenant, conversation.clone(), app.engine.clock().now());
+    let change = ChangeConversation { metadata: Some(session(workflow)), ..change };
     app.engine.store().change_conversation(change).await?;
     Ok(())
 }
@@ -100,7 +91,7 @@ pub(super) async fn restore(
     caller: Caller,
     mut create: Create,
     again: Again,
-) -> Result<ResponseId, Fault> {
+) -> Result<Begun, Fault> {
     app.takes_work()?;
     let (wanted, create) = app
         .read(move |engine| {
@@ -114,15 +105,18 @@ pub(super) async fn restore(
         Wanted::Present(_) if !create.answers.is_empty() => {
             Ok(begin(app, caller, create, again).await?.told(manner))
         }
-        Wanted::Present(run) => Ok(ResponseId::shown(run.id, run.head, Notice::Wanted)),
+        Wanted::Present(run) => Ok(ResponseId::shown(run.id, run.head, Notice::Wanted).into()),
         Wanted::Past { run, seq, answers } => {
             let by = caller.actor.clone();
             let forked = app.engine.fork(ForkRun { run, at: seq, decision: None, by }).await?.run;
             app.metrics.run_started();
             if answers.is_empty() {
-                return Ok(ResponseId::shown(forked, seq, Notice::Wanted));
+                return Ok(ResponseId::shown(forked, seq, Notice::Wanted).into());
             }
-            let moved = app.read(move |engine| Ok(moved(engine, &forked, answers))).await??;
+            let reading = App::clone(app);
+            let read =
+                move |engine: &Engine| Answering::read(&reading, moved(engine, &forked, answers)?);
+            let moved = app.read(move |engine| Ok(read(engine))).await??;
             Ok(answer(app, caller, moved).await?.told(manner))
         }
     }

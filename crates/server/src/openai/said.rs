@@ -1,7 +1,7 @@
 //! Messages that clients put into a conversation: what was said elsewhere, for its next run to know.
 
 use serde_json::{Value, json};
-use signoff_core::{ConversationId, Message, Part, Role, RunId};
+use signoff_core::{ConversationId, Message, Part, Role};
 use signoff_runtime::Engine;
 
 use super::fault::Fault;
@@ -70,17 +70,13 @@ pub(super) fn item(id: &ConversationId, number: usize, message: &Message) -> Val
     })
 }
 
-/// What was put into a conversation and no run has taken up yet. `latest` is its latest run.
-pub(super) fn since(
-    engine: &Engine,
-    id: &ConversationId,
-    latest: Option<RunId>,
-) -> Result<Vec<Message>, Fault> {
+/// What was put into a conversation and no run has taken up yet.
+pub(super) fn since(engine: &Engine, id: &ConversationId) -> Result<Vec<Message>, Fault> {
     let Some(record) = engine.conversation(id)?.filter(|record| !record.added.is_empty()) else {
         return Ok(Vec::new());
     };
     let mut taken = 0;
-    let mut run = latest;
+    let mut run = engine.latest_run(id)?.map(|latest| latest.id);
     while let Some(id) = run {
         let first = engine.store().entries(&id, 0, 1)?.into_iter().next();
         let Some(signoff_core::Event::Started(started)) = first.map(|entry| entry.event) else {

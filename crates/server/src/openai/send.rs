@@ -193,8 +193,8 @@ async fn answer(
     }
     let create = app.read(move |engine| Ok(checked(engine, create))).await??;
     let again = Again::read(headers, caller.tenant.as_str())?;
-    let id = begin(app, caller, create, Again { ids: None, ..again }).await?;
-    told(app, id.told(Manner::Framework), stream).await
+    let begun = begin(app, caller, create, Again { ids: None, ..again }).await?;
+    told(app, begun.told(Manner::Framework), stream).await
 }
 
 /// The answers, if each of them is for this workflow and can be taken now.

@@ -1,6 +1,6 @@
 //! A response as server-sent events.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -8,6 +8,7 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;
+use serde_json::Value;
 
 use super::follow::Follow;
 use crate::app::App;
@@ -15,6 +16,8 @@ use crate::error::{ApiError, Problem};
 
 /// How long nothing is said before a sign of life is given.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How much room events have at first.
+const FRAMES: usize = 8 * 1024;
 
 struct Events {
     app: App,
@@ -63,28 +66,36 @@ impl Events {
             return None;
         }
         loop {
-            let Ok(event) = tokio::time::timeout(KEEP_ALIVE, self.follow.next()).await else {
+            let Ok(events) = tokio::time::timeout(KEEP_ALIVE, self.follow.next()).await else {
                 return Some(Ok(Bytes::from_static(b": still here\n\n")));
             };
-            match event {
-                Ok(Some(event)) => {
-                    if event["sequence_number"].as_u64() <= self.after {
-                        continue;
-                    }
-                    let kind = event["type"].as_str().unwrap_or_default();
-                    return Some(Ok(format!("event: {kind}\ndata: {event}\n\n").into()));
-                }
-                Ok(None) if self.follow.over => {
-                    self.ended = true;
-                    return Some(Ok(Bytes::from_static(b"data: [DONE]\n\n")));
-                }
+            let events = match events {
+                Ok(events) if !events.is_empty() || self.follow.over => events,
                 // Cut off. The connection is broken off as well, so that no client takes this for the end: it
                 // comes back with what it has.
-                Ok(None) | Err(_) => {
+                Ok(_) | Err(_) => {
                     self.ended = true;
                     return Some(Err(io::Error::other("the response goes on elsewhere")));
                 }
+            };
+            let mut frames = Vec::with_capacity(FRAMES);
+            let new = |event: &&Value| event["sequence_number"].as_u64() > self.after;
+            events.iter().filter(new).for_each(|event| frame(&mut frames, event));
+            if self.follow.over {
+                self.ended = true;
+                frames.extend_from_slice(b"data: [DONE]\n\n");
+            }
+            if !frames.is_empty() {
+                return Some(Ok(frames.into()));
             }
         }
     }
+}
+
+fn frame(frames: &mut Vec<u8>, event: &Value) {
+    let kind = event["type"].as_str().unwrap_or_default();
+    // Writing to memory cannot fail.
+    let _ = write!(frames, "event: {kind}\ndata: ");
+    let _ = serde_json::to_writer(&mut *frames, event);
+    frames.extend_from_slice(b"\n\n");
 }

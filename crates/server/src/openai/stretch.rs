@@ -8,8 +8,10 @@
 
 use serde_json::{Value, json};
 use signoff_core::journal::{Entry, Event, Usage};
-use signoff_core::state::RunEnd;
-use signoff_core::{JournalError, Name, Request, RequestId, RunState, Timestamp};
+use signoff_core::state::{Child, RunEnd};
+use signoff_core::{
+    ConversationId, JournalError, Name, Request, RequestId, RunState, Seq, Timestamp,
+};
 use signoff_runtime::HANDED_OVER;
 use signoff_store::RunRecord;
 
@@ -20,11 +22,32 @@ use super::object::{Ending, Parts, used};
 use super::question::Question;
 use crate::shape::spoken;
 
+/// The run of a response.
+#[derive(Clone, Debug)]
+pub(super) struct Of {
+    pub(super) workflow: Name,
+    pub(super) conversation: ConversationId,
+    /// How long its journal is, at least.
+    pub(super) head: Seq,
+    pub(super) updated_at: Timestamp,
+}
+
+impl From<RunRecord> for Of {
+    fn from(run: RunRecord) -> Self {
+        Self {
+            workflow: run.workflow,
+            conversation: run.conversation,
+            head: run.head,
+            updated_at: run.updated_at,
+        }
+    }
+}
+
 /// A response as far as its journal was read.
 #[derive(Debug)]
 pub(super) struct Stretch {
     id: ResponseId,
-    record: RunRecord,
+    of: Of,
     state: Option<RunState>,
     begun: bool,
     created_at: Timestamp,
@@ -44,11 +67,11 @@ pub(super) struct Stretch {
 type Open = Vec<(u32, Name)>;
 
 impl Stretch {
-    pub(super) fn new(id: ResponseId, record: RunRecord) -> Self {
-        let created_at = record.updated_at;
+    pub(super) fn new(id: ResponseId, of: Of) -> Self {
+        let created_at = of.updated_at;
         let mut stretch = Self {
             events: Events::new(id.manner, id.run.clone(), created_at),
-            record,
+            of,
             state: None,
             begun: false,
             created_at,
@@ -60,7 +83,7 @@ impl Stretch {
             id,
         };
         // It begins with what a part of the run will bring.
-        if stretch.id.manner.notice().is_none() && stretch.id.first > stretch.record.head {
+        if stretch.id.manner.notice().is_none() && stretch.id.first > stretch.of.head {
             stretch.begin();
         }
         stretch
@@ -82,6 +105,15 @@ impl Stretch {
     /// The position it was read to.
     pub(super) fn seen(&self) -> u64 {
         self.state.as_ref().map_or(0, |state| state.seq)
+    }
+
+    /// Whether the run waits for people if it is parked after what was read, and for nothing in its parts.
+    pub(super) fn waits(&self) -> bool {
+        let Some(state) = &self.state else { return false };
+        let parts = state.open.values().flat_map(|open| open.children.values());
+        !state.paused
+            && state.pending().next().is_some()
+            && parts.into_iter().all(|part| !matches!(part, Child::Open))
     }
 
     /// Takes the next entry of the run's journal, which may be before it, in it, or end it.
@@ -286,8 +318,8 @@ impl Stretch {
         let usage = now.map_or_else(Usage::default, |state| used(&self.usage, &state.usage));
         let parts = Parts {
             id: &self.id,
-            workflow: &self.record.workflow,
-            conversation: &self.record.conversation,
+            workflow: &self.of.workflow,
+            conversation: &self.of.conversation,
             created_at: self.created_at,
             ended_at: now.map_or(self.created_at, |state| state.updated_at),
             ending: self.ending.as_ref(),

@@ -62,7 +62,7 @@ struct Graph {
 struct Node {
     /// Its name.
     name: String,
-    /// `agent`, `coordinator`, `handoff`, `group_chat`, `function`, `transform`, `ask` or `workflow`.
+    /// `agent`, `coordinator`, `handoff`, `group_chat`, `phases`, `function`, `transform`, `ask` or `workflow`.
     kind: &'static str,
     /// The agent, function or workflow it stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,6 +137,7 @@ fn kind(kind: &ExecutorKind) -> (&'static str, Option<String>) {
         ExecutorKind::Coordinator => ("coordinator", None),
         ExecutorKind::Handoff { .. } => ("handoff", None),
         ExecutorKind::GroupChat { .. } => ("group_chat", None),
+        ExecutorKind::Phases => ("phases", None),
         ExecutorKind::Function { name } => ("function", Some(name.to_string())),
         ExecutorKind::Transform { .. } => ("transform", None),
         ExecutorKind::Ask { .. } => ("ask", None),

@@ -33,6 +33,12 @@ pub(crate) struct Run {
     /// What it gave, once it is completed. Not in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<Value>,
+    /// The phase it is in, if its workflow has any: `planning` or `control`. Not in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<String>,
+    /// The step of its plan it is at, from 1. Not in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<u32>,
     /// The ids of the requests that wait for people, of its parts as well.
     pending: Vec<String>,
     /// Why it failed or was stopped.
@@ -86,7 +92,8 @@ pub(crate) fn run(engine: &Engine, id: &RunId) -> Result<Run, ApiError> {
     }
     let input = Value::clone(&state.input);
     let run = assemble(record, &state.started, input);
-    Ok(Run { status, output, pending, usage, ..run })
+    let phase = state.progress.phase.as_ref().map(ToString::to_string);
+    Ok(Run { status, output, phase, step: state.progress.step, pending, usage, ..run })
 }
 
 /// A run as lists have it: nothing that needs its whole journal.
@@ -136,6 +143,8 @@ fn assemble(record: RunRecord, started: &Started, input: Value) -> Run {
         status: record.status,
         input,
         output: None,
+        phase: None,
+        step: None,
         pending: Vec::new(),
         error: record.error,
         created_at: record.created_at.rfc3339(),

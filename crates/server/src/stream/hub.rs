@@ -36,6 +36,9 @@ pub(crate) enum Piece {
     },
     /// What this agent's model was saying was cut off; it begins again.
     Restart { run: RunId, agent: Name, call: ModelCall },
+    /// The run came to rest, with this as its last entry; or a part of it did, or nobody knows how far the journal
+    /// goes.
+    Quiet { head: Option<Seq> },
     /// The journal may have grown.
     Look,
 }
@@ -140,7 +143,14 @@ impl Hub {
                 let piece = Piece::Restart { run: live.run.clone(), agent, call };
                 self.to_tree(&live.run, &live.root, &piece);
             }
-            LiveEvent::Quiet => self.to_tree(&live.run, &live.run, &Piece::Look),
+            LiveEvent::Quiet { head } => {
+                let topics = self.topics();
+                let own = topics.get(&live.run).map(|topic| (topic, head));
+                let whole = topics.get(&live.root).filter(|_| live.root != live.run);
+                for (topic, head) in own.into_iter().chain(whole.map(|topic| (topic, None))) {
+                    topic.send(Piece::Quiet { head });
+                }
+            }
         }
     }
 

@@ -16,4 +16,4 @@ mod tail;
 pub(crate) use hub::{Hub, Subscription};
 pub(crate) use inbox::{Change, Heard, Inbox, Listener, What};
 pub(crate) use rest::{Rest, resting};
-pub(crate) use tail::{Tail, Told};
+pub(crate) use tail::{Next, Tail, Told};

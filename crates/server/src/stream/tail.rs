@@ -30,6 +30,17 @@ pub(crate) enum Told {
     End,
 }
 
+/// What happens next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Told(Told),
+    /// The run or a part of it came to rest, or may have. `parked` means that the run did, and that all its entries
+    /// were told.
+    Quiet {
+        parked: bool,
+    },
+}
+
 /// Follows a journal from a position.
 #[derive(Debug)]
 pub(crate) struct Tail {
@@ -41,6 +52,8 @@ pub(crate) struct Tail {
     waiting: VecDeque<Entry>,
     /// Whether the store may have more than was seen.
     behind: bool,
+    /// Whether the run may have come to rest unheard, because the store was read.
+    quiet: bool,
     ended: bool,
 }
 
@@ -55,43 +68,76 @@ impl Tail {
             pieces,
             waiting: VecDeque::new(),
             behind: true,
+            quiet: false,
             ended: false,
         }
     }
 
+    /// Follows a run that is about to be created by this process: nothing of it is missed.
+    pub(crate) fn of_new(app: &App, run: RunId) -> Self {
+        Self { behind: false, ..Self::new(app, run, 0) }
+    }
+
+    /// Follows `run` from its beginning, with the first entries read right here, where the store may be read.
+    pub(crate) fn read(app: &App, run: RunId) -> Result<Self, ApiError> {
+        let mut tail = Self::new(app, run, 0);
+        let entries = app.engine.store().entries(&tail.run, 0, PAGE)?;
+        tail.found(entries);
+        Ok(tail)
+    }
+
     /// What comes next. May be dropped while it waits; nothing is lost by that.
     pub(crate) async fn next(&mut self) -> Result<Told, ApiError> {
-        let mut stopping = self.app.stopping.clone();
         loop {
+            if let Next::Told(told) = self.next_or_quiet().await? {
+                return Ok(told);
+            }
+        }
+    }
+
+    /// The same, and when something comes to rest.
+    pub(crate) async fn next_or_quiet(&mut self) -> Result<Next, ApiError> {
+        let mut stopping = self.app.stopping.clone();
+        let told = loop {
             if let Some(entry) = self.waiting.pop_front() {
                 self.ended = entry.event.ends_run();
-                return Ok(Told::Entry(Box::new(entry)));
+                break Told::Entry(Box::new(entry));
             }
             if self.ended {
-                return Ok(Told::End);
+                break Told::End;
             }
             if *stopping.borrow() {
-                return Ok(Told::Bye);
+                break Told::Bye;
             }
             if self.behind {
                 self.catch_up().await?;
                 continue;
             }
+            if std::mem::take(&mut self.quiet) {
+                return Ok(Next::Quiet { parked: false });
+            }
             let piece = tokio::select! {
                 piece = self.pieces.next() => piece,
-                _ = stopping.wait_for(|stop| *stop) => return Ok(Told::Bye),
+                _ = stopping.wait_for(|stop| *stop) => break Told::Bye,
             };
             match piece {
                 Piece::Entries(entries) => self.take(&entries),
                 Piece::Delta { run, agent, text, call } => {
-                    return Ok(Told::Delta { run, agent, text, call });
+                    break Told::Delta { run, agent, text, call };
                 }
-                Piece::Restart { run, agent, call } => {
-                    return Ok(Told::Restart { run, agent, call });
+                Piece::Restart { run, agent, call } => break Told::Restart { run, agent, call },
+                Piece::Quiet { head } if head == Some(self.seen) => {
+                    return Ok(Next::Quiet { parked: true });
                 }
-                Piece::Look => self.behind = true,
+                Piece::Quiet { .. } | Piece::Look => self.behind = true,
             }
-        }
+        };
+        Ok(Next::Told(told))
+    }
+
+    /// Whether the next entry is at hand.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// Takes entries that were just committed, unless some before them were missed.
@@ -111,9 +157,13 @@ impl Tail {
         let (run, seen) = (self.run.clone(), self.seen);
         let entries =
             self.app.read(move |engine| Ok(engine.store().entries(&run, seen, PAGE)?)).await?;
-        self.behind = entries.len() == PAGE;
-        self.seen = entries.last().map_or(seen, |last| last.seq);
-        self.waiting.extend(entries);
+        self.found(entries);
         Ok(())
+    }
+
+    fn found(&mut self, entries: Vec<Entry>) {
+        (self.behind, self.quiet) = (entries.len() == PAGE, true);
+        self.seen = entries.last().map_or(self.seen, |last| last.seq);
+        self.waiting.extend(entries);
     }
 }

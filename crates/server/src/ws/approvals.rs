@@ -71,7 +71,10 @@ pub(super) fn requested(request: &Request) -> Value {
         ("response_schema", body.response_schema.clone()),
         ("workflow", json!(request.workflow)),
     ];
-    for (name, value) in more {
+    let steps = body.proposal().and_then(|plan| plan.get("steps"));
+    let plan =
+        steps.filter(|_| body.kind == RequestKind::PlanReview).map(|it| ("plan", it.clone()));
+    for (name, value) in more.into_iter().chain(plan) {
         if context.get(name).is_none() {
             context[name] = value;
         }

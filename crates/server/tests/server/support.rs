@@ -8,7 +8,7 @@ use serde_json::json;
 use signoff_core::RequestBody;
 use signoff_runtime::{Context, Effect, Engine, WorkflowBuilder};
 use signoff_server::{Server, Settings};
-use signoff_store::MemoryStore;
+use signoff_store::{MemoryStore, Store};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -28,12 +28,7 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start(change: impl FnOnce(&mut Settings)) -> Self {
-        let engine = Engine::builder(Arc::new(MemoryStore::new()))
-            .built(chatter())
-            .built(asking())
-            .built(lengthy())
-            .build()
-            .unwrap();
+        let engine = engine(Arc::new(MemoryStore::new()));
         let mut settings = Settings::new(([127, 0, 0, 1], 0).into());
         change(&mut settings);
         let server = Server::bind(engine.clone(), settings).await.unwrap();
@@ -43,6 +38,11 @@ impl Running {
             let _ = stopped.await;
         }));
         Self { engine, address, stop, serving }
+    }
+
+    /// Another engine on the same store, as another process would have it.
+    pub(crate) fn elsewhere(&self) -> Engine {
+        engine(Arc::clone(self.engine.store()))
     }
 
     pub(crate) async fn stop(self) {
@@ -57,6 +57,10 @@ impl Running {
         stream.write_all(text.as_bytes()).await.unwrap();
         stream
     }
+}
+
+fn engine(store: Arc<dyn Store>) -> Engine {
+    Engine::builder(store).built(chatter()).built(asking()).built(lengthy()).build().unwrap()
 }
 
 /// All that comes until the connection is closed.

@@ -72,6 +72,7 @@ pub fn new_run(name: &str) -> NewRun {
         deadline: None,
         claim: None,
         follows: Follows::Anything,
+        about: None,
     }
 }
 

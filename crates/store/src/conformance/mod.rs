@@ -95,6 +95,7 @@ macro_rules! store_conformance {
             people::a_request_is_looked_after_by_one,
             people::requests_are_found_by_risk_and_age,
             people::a_conversation_keeps_what_is_put_into_it,
+            people::a_run_makes_its_conversation_known_once,
             people::conversations_are_listed_newest_first,
             people::users_have_unique_names,
             webhooks::what_happens_is_told_in_order,

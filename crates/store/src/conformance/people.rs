@@ -186,6 +186,28 @@ pub async fn a_conversation_keeps_what_is_put_into_it(store: Arc<dyn Store>) {
     assert!(all.items.is_empty());
 }
 
+pub async fn a_run_makes_its_conversation_known_once(store: Arc<dyn Store>) {
+    let with = |name: &str, by: &str| {
+        let about = metadata(&json!({ "by": by }));
+        store.create_run(NewRun { about, ..new_run(name) })
+    };
+    let known = || {
+        let run = store.run(&run("a")).unwrap().unwrap();
+        store.conversation(&run.tenant, &run.conversation).unwrap()
+    };
+    store.create_run(new_run("a")).await.unwrap();
+    assert!(known().is_none());
+    with("b", "b").await.unwrap();
+    assert_eq!(known().unwrap().metadata["by"], "b");
+    with("c", "c").await.unwrap();
+    assert_eq!(known().unwrap().metadata["by"], "b", "what is kept stays");
+    let (tenant, id) = (Tenant::local(), known().unwrap().id);
+    let delete = ChangeConversation { delete: true, ..ChangeConversation::new(tenant, id, at(9)) };
+    store.change_conversation(delete).await.unwrap();
+    with("d", "d").await.unwrap();
+    assert!(known().unwrap().deleted);
+}
+
 pub async fn conversations_are_listed_newest_first(store: Arc<dyn Store>) {
     for n in 0..5 {
         let tenant = if n == 4 { acme() } else { Tenant::local() };

@@ -90,6 +90,15 @@ impl Tables {
         true
     }
 
+    /// Keeps a conversation of which nothing was kept until now.
+    pub(super) fn keep_new_conversation(&mut self, new: ConversationRecord) {
+        let is_new =
+            |known: &ConversationRecord| (&known.tenant, &known.id) != (&new.tenant, &new.id);
+        if self.conversations.iter().all(is_new) {
+            self.conversations.push(new);
+        }
+    }
+
     pub(super) fn put_user(&mut self, user: User, replace: bool) -> bool {
         let name = user.name.as_str().to_owned();
         let new = replace || !self.users.contains_key(&name);

@@ -10,8 +10,8 @@ use super::tables::{StoredRun, Tables};
 use crate::entries::MAX_LIMIT;
 use crate::people::votes_with;
 use crate::{
-    Append, Claim, Created, Decide, Decided, DecidedAll, Due, End, Follows, Happened, Lease,
-    NewRun, Note, Noted, Rest, RunRecord, Scope, StoreError, entries,
+    Append, Claim, ConversationRecord, Created, Decide, Decided, DecidedAll, Due, End, Follows,
+    Happened, Lease, NewRun, Note, Noted, Rest, RunRecord, Scope, StoreError, entries,
 };
 
 impl Tables {
@@ -34,6 +34,7 @@ impl Tables {
         }
         let at = |entry: Option<&signoff_core::Entry>| entry.map_or(Timestamp(0), |entry| entry.at);
         let parent = started.parent.clone();
+        let about = ConversationRecord::made_by(&run)?;
         let record = RunRecord {
             root: parent.as_ref().map_or(&run.id, |parent| &parent.root).clone(),
             workflow: started.workflow.clone(),
@@ -67,6 +68,9 @@ impl Tables {
         });
         self.project(place, &run.entries);
         self.runs[place].entries = run.entries;
+        if let Some(about) = about {
+            self.keep_new_conversation(about);
+        }
         if run.status.is_over() {
             return Ok(Some(Created { lease: None }));
         }

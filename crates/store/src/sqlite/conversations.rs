@@ -13,6 +13,9 @@ use crate::{ChangeConversation, ConversationFilter, ConversationRecord, Page, St
 
 const SELECT: &str = "SELECT no, tenant, id, metadata, added, deleted, created_at, updated_at
     FROM conversations";
+const INSERT: &str = "INSERT INTO conversations
+        (tenant, id, metadata, added, deleted, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 impl Command for ChangeConversation {
     type Output = ConversationRecord;
@@ -20,25 +23,30 @@ impl Command for ChangeConversation {
     fn apply(&self, db: &mut Db) -> Result<ConversationRecord, Stop> {
         let before = by_id(&db.connection, &self.tenant, &self.id)?;
         let record = ChangeConversation::apply(self, before);
-        db.connection
-            .prepare_cached(
-                "INSERT INTO conversations
-                     (tenant, id, metadata, added, deleted, created_at, updated_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                 ON CONFLICT (tenant, id) DO UPDATE SET metadata = ?3, added = ?4, deleted = ?5,
-                     updated_at = ?7",
-            )?
-            .execute(params![
-                record.tenant.as_str(),
-                record.id.as_str(),
-                json(&record.metadata)?,
-                json(&record.added)?,
-                record.deleted,
-                record.created_at.0,
-                record.updated_at.0,
-            ])?;
+        let known = "DO UPDATE SET metadata = ?3, added = ?4, deleted = ?5, updated_at = ?7";
+        insert(&db.connection, &record, known)?;
         Ok(record)
     }
+}
+
+/// Keeps a conversation of which nothing was kept until now; one that is known stays as it is.
+pub(super) fn keep_new(connection: &Connection, record: &ConversationRecord) -> Result<(), Stop> {
+    insert(connection, record, "DO NOTHING")
+}
+
+fn insert(connection: &Connection, record: &ConversationRecord, known: &str) -> Result<(), Stop> {
+    connection.prepare_cached(&format!("{INSERT} ON CONFLICT (tenant, id) {known}"))?.execute(
+        params![
+            record.tenant.as_str(),
+            record.id.as_str(),
+            json(&record.metadata)?,
+            json(&record.added)?,
+            record.deleted,
+            record.created_at.0,
+            record.updated_at.0,
+        ],
+    )?;
+    Ok(())
 }
 
 /// One conversation, deleted or not.

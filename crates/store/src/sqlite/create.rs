@@ -6,12 +6,16 @@ use signoff_core::time::Timestamp;
 use signoff_core::{ConversationId, Name, RunId, RunStatus, Tenant};
 
 use super::append::{check_size, insert_entries};
+use super::conversations;
 use super::db::{Db, KnownRun};
 use super::project::{self, Change, changes_of};
 use super::runs;
 use super::timers::set_timer;
 use super::writer::{Command, Stop};
-use crate::{Claim, Created, Definition, Due, Follows, Lease, NewRun, StoreError, entries};
+use crate::{
+    Claim, ConversationRecord, Created, Definition, Due, Follows, Lease, NewRun, StoreError,
+    entries,
+};
 
 /// A run to create, encoded.
 #[derive(Debug)]
@@ -31,6 +35,8 @@ pub(super) struct CreateRun {
     body: Vec<u8>,
     changes: Vec<Change>,
     follows: Follows,
+    /// The conversation it makes known, unless that is known.
+    about: Option<ConversationRecord>,
 }
 
 impl CreateRun {
@@ -40,6 +46,7 @@ impl CreateRun {
         let body = encode(&run.entries);
         check_size(&body)?;
         let at = |entry: Option<&signoff_core::Entry>| entry.map_or(Timestamp(0), |entry| entry.at);
+        let about = ConversationRecord::made_by(&run)?;
         Ok(Self {
             changes: changes_of(&run.entries)?,
             body,
@@ -57,6 +64,7 @@ impl CreateRun {
             claim: run.claim.filter(|_| !run.status.is_over()),
             id: run.id,
             follows: run.follows,
+            about,
         })
     }
 }
@@ -110,6 +118,9 @@ impl Command for CreateRun {
         project::apply(db, no, &self.changes)?;
         if let Some(deadline) = self.deadline.filter(|_| !self.status.is_over()) {
             set_timer(db, no, &Due::Run, deadline)?;
+        }
+        if let Some(about) = &self.about {
+            conversations::keep_new(&db.connection, about)?;
         }
         let lease =
             claim.map(|claim| Lease { run: self.id.clone(), node: claim.node.clone(), epoch: 1 });

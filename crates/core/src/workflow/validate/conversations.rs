@@ -73,14 +73,14 @@ impl Check<'_> {
         self.all_used(&used);
     }
 
-    fn more_than_nothing(&mut self, path: &str, name: &str, number: u32) {
+    pub(super) fn more_than_nothing(&mut self, path: &str, name: &str, number: u32) {
         if number == 0 {
             self.report(Problem::value(path, format!("`{name}` must be at least 1")));
         }
     }
 
     /// The pattern's own executor carries the pattern's name.
-    fn name_is_free(&mut self, name: &str) {
+    pub(super) fn name_is_free(&mut self, name: &str) {
         if self.workflow.agents.contains_key(name) {
             let message = format!("`{name}` is a name the pattern uses itself");
             self.report(

@@ -7,6 +7,7 @@ mod agents;
 mod conversations;
 mod cycles;
 mod graph;
+mod phases;
 mod schemas;
 
 use std::collections::BTreeSet;
@@ -59,6 +60,7 @@ pub(super) fn problems(workflow: &Workflow, known: &Known<'_>, whole: bool) -> V
         Pattern::Concurrent => check.concurrent(),
         Pattern::Handoff => check.handoff(),
         Pattern::GroupChat => check.group_chat(),
+        Pattern::Phases => check.phases(),
         Pattern::Graph => check.graph(),
     }
     check.problems
@@ -153,6 +155,7 @@ impl Check<'_> {
             ("concurrent", Pattern::Concurrent, workflow.concurrent.is_some()),
             ("handoff", Pattern::Handoff, workflow.handoff.is_some()),
             ("group_chat", Pattern::GroupChat, workflow.group_chat.is_some()),
+            ("phases", Pattern::Phases, workflow.phases.is_some()),
             ("executors", Pattern::Graph, !workflow.executors.is_empty()),
             ("edges", Pattern::Graph, !workflow.edges.is_empty()),
             ("start", Pattern::Graph, workflow.start.is_some()),

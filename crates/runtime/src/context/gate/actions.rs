@@ -18,8 +18,11 @@ impl Context {
         arguments: &Value,
     ) -> Vec<Action> {
         let book = &self.cell.engine.rules;
+        let progress = self.progress();
         let mut call = Action {
             kind,
+            phase: progress.phase.clone(),
+            step: progress.step,
             agent_path: self.path(),
             implementation: implementation(spec),
             workflow: self.cell.definition.workflow.id.as_str().into(),

@@ -28,6 +28,7 @@ use signoff_tools::Tool;
 
 pub(crate) use self::question::Changed;
 use self::question::{Meant, denied, meant, within};
+use super::dispatch::unfit;
 use super::{Context, Effect};
 use crate::rules::Rules;
 
@@ -122,10 +123,11 @@ impl Context {
         })
     }
 
-    /// What the rules say about something that is not a call: a plan, a step of it.
-    pub(crate) fn judge_action(&self, action: Action) -> Result<Judgement, ErrorInfo> {
+    /// What the rules say about something that is not a call: a plan, a step of it. None, if there is no gate at all.
+    pub(crate) fn judge_one(&self, action: &Action) -> Result<Option<Judgement>, ErrorInfo> {
         let rules = self.cell.rules()?;
-        Ok(self.judge(&rules, &[action], Remembered::default()))
+        let judged = || self.judge(&rules, std::slice::from_ref(action), Remembered::default());
+        Ok((!rules.policies.is_empty()).then(judged))
     }
 
     async fn clear_subject(
@@ -148,6 +150,11 @@ impl Context {
                 let rules = self.cell.rules()?;
                 if rules.policies.is_empty() {
                     return Ok(Cleared::Go(changed));
+                }
+                // Nobody is asked about what cannot be done.
+                if let Err(problems) = self.cell.engine.schemas.check(&subject.spec.parameters, now)
+                {
+                    return Ok(Cleared::Instead(Err(unfit(&problems))));
                 }
                 let actions = self.actions(subject.kind, subject.spec, now);
                 let judged = self.judgement(&rules, &question, &actions, &agreed).await?;
@@ -189,6 +196,11 @@ impl Context {
                 }
                 Meant::Changed(new) => changed = Some(new),
                 Meant::Approved => {
+                    // What was agreed to is what was shown. If that is no longer what would be done, it is asked anew.
+                    let call = &self.actions(subject.kind, subject.spec, now)[0];
+                    if shown["digest"] != call.digest() {
+                        continue;
+                    }
                     if let Some(pinned) = self.pinned(&question, now) {
                         let by = changed.take().and_then(|changed| changed.by);
                         changed = Some(Changed { arguments: pinned, by });
@@ -219,14 +231,21 @@ impl Context {
                 |grant: &&Grant| grant.what == what && grant.covers(call, &digest, &place, now);
             rules.grants.iter().find(covers)
         };
+        let (before, withdrawn) = {
+            let inner = self.cell.lock();
+            let ledger = &inner.state.ledger;
+            (ledger.is_denied(&digest), ledger.is_withdrawn(&call.name))
+        };
         let mut remembered = Remembered {
-            denied: self.cell.lock().state.ledger.is_denied(&digest)
-                || covering(Granted::Deny).is_some(),
+            denied: before || withdrawn || covering(Granted::Deny).is_some(),
             bypass: covering(Granted::Bypass).is_some(),
             approved: false,
         };
         let mut judged = self.judge(rules, actions, remembered);
-        if remembered.denied {
+        if withdrawn {
+            let evidence = "people denied calls of this tool again and again; do without it";
+            judged.reasons.push(remembers("withdrawn", evidence.to_owned()));
+        } else if remembered.denied {
             let evidence = "a person denied exactly this before".to_owned();
             judged.reasons.push(remembers("denied", evidence));
         }
@@ -244,18 +263,40 @@ impl Context {
                 let evidence = format!("{} by {}", grant.id, grant.by);
                 judged.reasons.push(remembers("approved", evidence));
             }
-        } else if judged.outcome == Outcome::Allow && judged.unsure && !remembered.bypass {
-            let models = rules.policies.iter().filter_map(|policy| policy.smart.judge.as_ref());
-            for (n, judge) in models.enumerate() {
-                let key = format!("{question}#judge{n}");
-                if let Some(reason) = self.opinion(&key, judge, call).await {
-                    judged.outcome = Outcome::Ask;
-                    judged.reasons.push(reason);
-                    break;
-                }
-            }
+        } else if !remembered.bypass {
+            self.consult(rules, question, call, &mut judged).await;
         }
         Ok(judged)
+    }
+
+    /// Asks models where nothing speaks for asking people; and, where the operator lets them, whether people need be
+    /// asked about what no gate insists on.
+    async fn consult(&self, rules: &Rules, question: &str, call: &Action, judged: &mut Judgement) {
+        let unsure = judged.outcome == Outcome::Allow && judged.unsure;
+        let optional = judged.outcome == Outcome::Ask && !judged.mandatory;
+        let models = rules.policies.iter().filter_map(|policy| policy.smart.judge.as_ref());
+        for (n, judge) in models.enumerate() {
+            if !(unsure || optional && judge.clears) {
+                continue;
+            }
+            let key = format!("{question}#judge{n}");
+            match self.opinion(&key, judge, call).await {
+                Some(reason) => {
+                    judged.outcome = Outcome::Ask;
+                    judged.reasons.push(reason);
+                    return;
+                }
+                None if optional => {
+                    judged.outcome = Outcome::Allow;
+                    judged.reasons.push(Reason {
+                        gate: "smart".into(),
+                        criterion: "judge_cleared".to_owned(),
+                        evidence: format!("risk below {}", judge.threshold),
+                    });
+                }
+                None => {}
+            }
+        }
     }
 
     /// Counts a use of what is remembered for so many times. Whether it could still be used.
@@ -321,7 +362,7 @@ impl Context {
     }
 
     /// Lets nothing new start in the run until somebody lets it go on. Once for each question.
-    async fn pause_for(&self, question: &str) -> Result<(), ErrorInfo> {
+    pub(super) async fn pause_for(&self, question: &str) -> Result<(), ErrorInfo> {
         let key = format!("{question}#paused");
         if !self.is_done(&key) {
             self.effect(&key, Effect::repeatable(), |_| async { Ok(json!(true)) }).await?;

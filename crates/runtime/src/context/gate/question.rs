@@ -77,8 +77,43 @@ impl Context {
         }
     }
 
-    /// Puts the question to those whose turn it is.
-    pub(super) fn address(&self, asked: &mut RequestBody, judged: &Judgement, stage: usize) {
+    /// Asks people about something that the rules judged: those whose turn it is, and then those after them. The answer,
+    /// and what is to happen if there was none.
+    pub(crate) async fn ask_judged(
+        &self,
+        key: &str,
+        body: RequestBody,
+        judged: &Judgement,
+    ) -> Result<(Answer, OnTimeout), ErrorInfo> {
+        let mut stage = 0;
+        loop {
+            let key = if stage == 0 { key.to_owned() } else { format!("{key}^{stage}") };
+            let mut asked = body.clone();
+            let on_timeout = self.address(&mut asked, judged, stage);
+            if let Some(within) = within(judged, stage) {
+                let asked_at = self.now(&format!("{key}@")).await?;
+                asked.expires_at = Some(asked_at.plus(within));
+            }
+            let answer = self.ask(&key, asked.clone()).await?;
+            match (&answer, on_timeout) {
+                (Answer::Expired, OnTimeout::Escalate) => stage += 1,
+                (Answer::Expired, OnTimeout::Pause) => {
+                    self.pause_for(&key).await?;
+                    asked.expires_at = None;
+                    return Ok((self.ask(&format!("{key}~"), asked).await?, on_timeout));
+                }
+                _ => return Ok((answer, on_timeout)),
+            }
+        }
+    }
+
+    /// Puts the question to those whose turn it is. What happens if they do not answer.
+    pub(super) fn address(
+        &self,
+        asked: &mut RequestBody,
+        judged: &Judgement,
+        stage: usize,
+    ) -> OnTimeout {
         let initiator = self.cell.lock().state.started.by.clone();
         let who = match judged.escalation.get(stage.wrapping_sub(1)) {
             Some(stage) => vec![stage.who.clone()],
@@ -101,6 +136,7 @@ impl Context {
             asked.context["stage"] = stage.into();
         }
         asked.context["on_timeout"] = json!(on_timeout);
+        on_timeout
     }
 }
 
