@@ -124,7 +124,8 @@ impl App {
         for workflow in workflows {
             builder = builder.workflow(workflow);
         }
-        let engine = builder.environment(config.environment()).build().map_err(lacks)?;
+        let builder = builder.environment(config.environment()).secrets(config.secrets());
+        let engine = builder.build().map_err(lacks)?;
         if let Some(path) = config.policy() {
             engine.set_operator_policy(Some(policy::read(&path)?))?;
         }

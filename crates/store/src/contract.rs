@@ -258,6 +258,8 @@ pub struct Decide {
     pub request: RequestId,
     /// The decision. Already checked against the request.
     pub decision: Decision,
+    /// The same as the audit has it: without secrets.
+    pub recorded: Value,
     /// By whom.
     pub by: Actor,
     /// The roles they have.

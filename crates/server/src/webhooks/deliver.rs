@@ -104,8 +104,9 @@ impl Delivery {
             if self.take().await?.is_none() {
                 return Ok(Some(Rest::NotOurs));
             }
-            let wanted = event.clone();
-            let message = self.read(move |store| Message::of(store, &wanted)).await?;
+            let (wanted, engine) = (event.clone(), self.engine.clone());
+            let message = self.read(move |store| Message::of(store, &wanted, engine.secrets()));
+            let message = message.await?;
             let Some(message) = message else { return Ok(None) };
             let now = self.engine.clock().now();
             let problem = match self.webhook.send(&message, now).await {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use signoff_core::Timestamp;
 use signoff_core::text::digest;
+use signoff_core::visible::{Secrets, masked};
 use signoff_store::{RequestEvent, Store, StoreError};
 
 use crate::shape;
@@ -26,10 +27,16 @@ impl Message {
     }
 
     /// What is said of `event`, with the request as it stands; none, if there is no such request any more.
-    pub(super) fn of(store: &dyn Store, event: &RequestEvent) -> Result<Option<Self>, StoreError> {
+    pub(super) fn of(
+        store: &dyn Store,
+        event: &RequestEvent,
+        secrets: &Secrets,
+    ) -> Result<Option<Self>, StoreError> {
         let Some(request) = store.request(&event.request)? else { return Ok(None) };
         let notes = store.notes(&event.request)?;
-        let data = json!({ "request": shape::request_with_notes(&request, &notes) });
+        // It leaves the house, the proposal included.
+        let request = masked(&shape::request_with_notes(&request, &notes), secrets);
+        let data = json!({ "request": request });
         let kind = format!("request.{}", event.what.as_str());
         Ok(Some(Self::new(id(event), &kind, event.at, &data)))
     }

@@ -7,6 +7,7 @@ use signoff_core::request::{RequestStatus, TakenDecision};
 use signoff_core::time::Timestamp;
 
 use super::tables::{StoredRun, Tables};
+use crate::audit::voted;
 use crate::entries::MAX_LIMIT;
 use crate::people::votes_with;
 use crate::{
@@ -165,12 +166,11 @@ impl Tables {
             return Ok(Decided::Stale(Box::new(request.clone())));
         }
         if let Some(deciders) = &decide.deciders
-            && !self.vote(place, &decide, deciders)?
+            && !self.vote(place, &decide, deciders)
         {
             return Ok(Decided::Voted(Box::new(self.requests[place].request.clone())));
         }
-        let line = serde_json::to_string(&decide.decision)
-            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        let line = decide.recorded.to_string();
         let taken = TakenDecision {
             decision: decide.decision.clone(),
             by: decide.by.clone(),
@@ -212,30 +212,24 @@ impl Tables {
     }
 
     /// Whether enough have decided the same, this one included. If not, it is noted.
-    fn vote(
-        &mut self,
-        place: usize,
-        decide: &Decide,
-        deciders: &Deciders,
-    ) -> Result<bool, StoreError> {
+    fn vote(&mut self, place: usize, decide: &Decide, deciders: &Deciders) -> bool {
         let vote = Vote {
             by: decide.by.clone(),
             roles: decide.roles.clone(),
             decision: decide.decision.clone(),
         };
-        let Some(votes) = votes_with(&self.requests[place].notes, &vote) else { return Ok(false) };
+        let Some(votes) = votes_with(&self.requests[place].notes, &vote) else { return false };
         if deciders.decided(&votes) {
-            return Ok(true);
+            return true;
         }
         let noted = Noted::Voted { decision: vote.decision, roles: vote.roles };
-        let line =
-            serde_json::to_string(&noted).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let line = voted(&decide.recorded, &decide.roles);
         self.add_note(place, Note { at: decide.at, by: decide.by.clone(), what: noted });
         self.requests[place].request.version += 1;
         let tenant = self.requests[place].request.tenant.clone();
         self.add_audit_line(decide.at, decide.by.clone(), decide.request.clone(), tenant, line);
         self.tell(place, Happened::Voted, decide.at);
-        Ok(false)
+        false
     }
 
     pub(super) fn claim(

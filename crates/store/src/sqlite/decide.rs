@@ -15,7 +15,7 @@ use super::rules::add_grant;
 use super::timers::{drop_timer, set_timer};
 use super::users::{add_note, notes};
 use super::writer::{Command, Stop};
-use crate::audit::{EXPIRED, REMINDED, clock_actor};
+use crate::audit::{EXPIRED, REMINDED, clock_actor, voted};
 use crate::people::{Noted, votes_with};
 use crate::{AuditEntry, Decide, Decided, DecidedAll, Due, Happened, Lease, StoreError};
 
@@ -55,7 +55,9 @@ impl Command for Decide {
         if found.expires_at.is_some() {
             drop_timer(db, found.run, &Due::Request { request: found.number })?;
         }
-        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), found.tenant, decision)?;
+        let (by, request, said) =
+            (self.by.clone(), self.request.clone(), self.recorded.to_string());
+        add_audit_line(db, self.at, by, request, found.tenant, said)?;
         tell(db, found.run, found.number, Happened::Decided, self.at)?;
         if let Some(grant) = &self.grant {
             add_grant(db, grant)?;
@@ -126,8 +128,8 @@ impl Decide {
         db.connection
             .prepare_cached("UPDATE requests SET version = version + 1 WHERE no = ?1")?
             .execute(params![found.no])?;
-        let tenant = found.tenant.clone();
-        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), tenant, json(&noted)?)?;
+        let (tenant, said) = (found.tenant.clone(), voted(&self.recorded, &self.roles));
+        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), tenant, said)?;
         tell(db, found.run, found.number, Happened::Voted, self.at)?;
         Ok(false)
     }
