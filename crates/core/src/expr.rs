@@ -56,11 +56,12 @@ impl Expr {
             let text = errors.to_string();
             text.lines().next().unwrap_or("it cannot be parsed").trim().to_owned()
         })?;
+        let own = own_names(program.expression());
         let mut unknown: Vec<String> = program
             .references()
             .variables()
             .iter()
-            .filter(|name| !known.contains(name))
+            .filter(|name| !known.contains(name) && !own.contains(**name))
             .map(ToString::to_string)
             .collect();
         unknown.sort();
@@ -80,34 +81,21 @@ impl Expr {
         &self.source
     }
 
+    /// The expression itself.
+    pub(crate) fn root(&self) -> &cel::common::ast::IdedExpr {
+        self.program.expression()
+    }
+
     /// The fields of `variable` that it asks for by name.
     pub fn fields_of(&self, variable: &str) -> std::collections::BTreeSet<String> {
         let mut fields = std::collections::BTreeSet::new();
-        let mut todo = vec![self.program.expression()];
-        while let Some(node) = todo.pop() {
-            match &node.expr {
-                Node::Select(select) => {
-                    if matches!(&select.operand.expr, Node::Ident(name) if name == variable) {
-                        fields.insert(select.field.clone());
-                    }
-                    todo.push(&select.operand);
-                }
-                Node::Call(call) => {
-                    todo.extend(call.target.as_deref());
-                    todo.extend(&call.args);
-                }
-                Node::List(list) => todo.extend(&list.elements),
-                Node::Comprehension(it) => todo.extend([
-                    &it.iter_range,
-                    &it.accu_init,
-                    &it.loop_cond,
-                    &it.loop_step,
-                    &it.result,
-                ]),
-                // A name by itself, a literal; maps and structs give no condition.
-                _ => {}
+        each(self.program.expression(), &mut |node| {
+            if let Node::Select(select) = node
+                && matches!(&select.operand.expr, Node::Ident(name) if name == variable)
+            {
+                fields.insert(select.field.clone());
             }
-        }
+        });
         fields
     }
 
@@ -137,6 +125,42 @@ impl Expr {
 
     fn execute(&self, scope: &Scope) -> Result<cel::Value, String> {
         self.program.execute(&scope.0).map_err(|error| format!("`{}`: {error}", self.source))
+    }
+}
+
+/// The names that an expression gives to things itself, as in `list.exists(x, x > 1)`.
+fn own_names(expression: &cel::common::ast::IdedExpr) -> std::collections::BTreeSet<String> {
+    let mut names = std::collections::BTreeSet::new();
+    each(expression, &mut |node| {
+        if let Node::Comprehension(it) = node {
+            names.extend([it.iter_var.clone(), it.accu_var.clone()]);
+        }
+    });
+    names
+}
+
+/// Calls `seen` with each part of an expression.
+fn each(expression: &cel::common::ast::IdedExpr, seen: &mut impl FnMut(&Node)) {
+    let mut todo = vec![expression];
+    while let Some(node) = todo.pop() {
+        seen(&node.expr);
+        match &node.expr {
+            Node::Select(select) => todo.push(&select.operand),
+            Node::Call(call) => {
+                todo.extend(call.target.as_deref());
+                todo.extend(&call.args);
+            }
+            Node::List(list) => todo.extend(&list.elements),
+            Node::Comprehension(it) => todo.extend([
+                &it.iter_range,
+                &it.accu_init,
+                &it.loop_cond,
+                &it.loop_step,
+                &it.result,
+            ]),
+            // A name by itself, a literal; maps and structs give no condition.
+            _ => {}
+        }
     }
 }
 
@@ -223,6 +247,9 @@ mod tests {
         assert!(Expr::compile(&"(".repeat(5_000), &[]).is_err());
         assert!(Expr::compile(&"(".repeat(500), &[]).is_err());
         assert!(Expr::compile("", &[]).is_err());
+        let exists = Expr::compile("output.list.exists(x, x > 2)", &["output"]).unwrap();
+        assert_eq!(exists.holds(&[("output", &json!({ "list": [1, 3] }))]), Ok(true));
+        assert!(Expr::compile("output.exists(x, y > 2)", &["output"]).unwrap_err().contains('y'));
     }
 
     #[test]

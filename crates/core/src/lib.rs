@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod deciders;
 pub mod decision;
+mod demand;
 pub mod expr;
 pub mod feedback;
 pub mod graph;

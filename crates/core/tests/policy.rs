@@ -233,3 +233,45 @@ proptest! {
         }
     }
 }
+
+/// What is told apart without evaluating is told apart rightly.
+#[test]
+fn plain_links_say_what_the_whole_says() {
+    let conditions = [
+        "action.kind == 'tool'",
+        "action.tool == 'write_file' && action.arguments.path.startsWith('src/')",
+        "action.tool == 'other' && action.arguments.nothing > 3",
+        "'file_edit' in action.effects && action.environment == 'local'",
+        "'network' in action.effects && action.arguments.x == 1",
+        "action.counts.writes > 3 && action.tool == 'write_file'",
+        "action.arguments.path.endsWith('.rs') && action.phase == 'control'",
+        "action.agent == 'ann' || action.tool == 'write_file'",
+        "action.arguments.path == 7",
+    ];
+    let actions = [
+        write("src/a.rs"),
+        write("b"),
+        Action { counts: Counts { writes: 9, ..Counts::default() }, ..write("src/a") },
+        Action { phase: Some("control".into()), ..write("x.rs") },
+        Action::tool(
+            "other",
+            json!({ "path": 7 }),
+            Effects { network: true, ..Effects::default() },
+        ),
+        Action {
+            agent_path: vec!["ann".into()],
+            ..Action::tool("z", json!({}), Effects::default())
+        },
+    ];
+    for condition in conditions {
+        // With a link that is always true but not plain, everything is evaluated.
+        let whole = format!("({condition}) || false");
+        for action in &actions {
+            let judge = |when: &str| {
+                let policy = policy(vec![file("g", Some(when), How::Always)]);
+                outcome(&policy, action)
+            };
+            assert_eq!(judge(condition), judge(&whole), "{condition}: {action:?}");
+        }
+    }
+}

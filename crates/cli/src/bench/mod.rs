@@ -8,6 +8,7 @@ mod measure;
 mod memory;
 mod pause;
 mod places;
+mod policy;
 mod server;
 mod steps;
 mod storage;
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 /// What to measure and where to write it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// One of w1, w2, w3, w4, w5, w6, w7, answers, streams, agents, storage, load; all of them, if not given
+    /// One of w1, w2, w3, w4, w5, w6, w7, answers, streams, agents, storage, load, policy; all of them, if not given
     pub(crate) name: Option<String>,
     /// Samples of each case, after one that is thrown away
     #[arg(long, default_value_t = 7)]
@@ -48,8 +49,10 @@ pub(crate) struct BenchArgs {
     pub(crate) database: Option<std::path::PathBuf>,
 }
 
-const NAMES: &[&str] =
-    &["w1", "w2", "w3", "w4", "w5", "w6", "w7", "answers", "streams", "agents", "storage", "load"];
+const NAMES: &[&str] = &[
+    "w1", "w2", "w3", "w4", "w5", "w6", "w7", "answers", "streams", "agents", "storage", "load",
+    "policy",
+];
 /// What the benchmarks start in other processes.
 const MODEL_SERVER: &str = "model-server";
 const LOOK: &str = "look";
@@ -135,6 +138,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         }
         if wanted("storage") {
             storage::conversation(&mut records).await?;
+        }
+        if wanted("policy") {
+            policy::judging(args, &mut records)?;
         }
         if wanted("load") {
             storage::long_run(args, &mut records).await?;

@@ -54,16 +54,14 @@ pub(crate) fn request(
         });
         blocks.push(listed.collect::<Vec<_>>().join("\n"));
     }
-    if !body.preview.is_null() {
-        blocks.push(preview(&body.preview));
-    }
-    if let Some(proposal) = body.shown_proposal() {
-        let mark = match body.kind {
-            // Beside what the system says, it must be plain who says this.
-            RequestKind::ToolCall => style.dim("  in the words of the agent:\n"),
-            _ => String::new(),
-        };
-        blocks.push(format!("{mark}{}", fields(proposal, "  ")));
+    if body.kind == RequestKind::PlanReview {
+        let shown = ["detail", "diff"].into_iter().filter_map(|part| body.preview[part].as_str());
+        blocks.extend(shown.map(|text| indented(&printable(text.trim_end()), "  ")));
+    } else {
+        if !body.preview.is_null() {
+            blocks.push(preview(&body.preview));
+        }
+        blocks.extend(body.shown_proposal().map(|proposal| proposed(body.kind, proposal, style)));
     }
     let warnings: Vec<String> =
         body.warnings().map(|it| format!("  ! {}", printable_line(it))).collect();
@@ -107,6 +105,17 @@ fn asker(request: &Request, workflow: Option<&Workflow>) -> String {
         Some(title) => format!("{} ({path})", printable_line(title)),
         None if path.is_empty() => printable_line(&request.workflow),
         None => path,
+    }
+}
+
+/// What is proposed. Beside what the system says of a call it must be plain who says this.
+fn proposed(kind: RequestKind, proposal: &Value, style: Style) -> String {
+    let proposal = fields(proposal, "  ");
+    match kind {
+        RequestKind::ToolCall => {
+            format!("{}\n{proposal}", style.dim("  in the words of the agent:"))
+        }
+        _ => proposal,
     }
 }
 

@@ -187,7 +187,7 @@ async fn other_machines_come_in_only_as_users() {
 #[tokio::test]
 async fn tenants_do_not_meet() {
     let place = Place::new();
-    let zoe = add(&place, &["zoe", "--tenant", "acme"]);
+    let zoe = add(&place, &["zoe", "--tenant", "acme", "--role", "admin"]);
     let bob = add(&place, &["bob", "--tenant", "bravo"]);
     let server = place.serve();
     let (run, request) = asked(&server, &zoe).await;
@@ -195,6 +195,9 @@ async fn tenants_do_not_meet() {
     let (_, theirs) = get(&server, &zoe, &format!("/v1/runs/{run}")).await;
     let conversation = text(&theirs["conversation"]);
 
+    let (status, granted) = post(&server, &zoe, "/v1/grants", json!({ "within": "1h" })).await;
+    assert_eq!(status, 201, "{granted}");
+    assert_eq!(get(&server, &bob, "/v1/grants").await.1["data"], json!([]));
     let (status, document) = get(&server, &bob, "/openapi.json").await;
     assert_eq!(status, 200);
     let mut asked_for = 0;
@@ -215,6 +218,7 @@ async fn tenants_do_not_meet() {
             "requests" => request.clone(),
             "responses" => format!("resp_{unique}_1"),
             "conversations" => conversation.clone(),
+            "grants" => text(&granted["id"]),
             other => panic!("{other} is not part of this test"),
         };
         let place = path.replace("{id}", &id).replace("{item}", "x").replace("{n}", "1");

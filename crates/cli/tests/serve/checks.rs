@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use signoff_testkit::process::PATIENCE;
 
 use crate::gates::{WRITE, clerk};
-use crate::support::{Place, Server, Stream, text};
+use crate::support::{Place, Server, text};
+use crate::ws_support::Socket;
 
 const EDITS: &str = "  - { name: before_file_edit }\n";
 /// Each time it is done there is a line more.
@@ -115,7 +116,8 @@ async fn check_5_gates_hold_inside_other_workflows_and_for_tool_servers() {
         std::fs::write(place.path(name), text).unwrap();
     }
     std::fs::create_dir_all(place.path("workspace")).unwrap();
-    let config = "[tools.files]\nroot = \"workspace\"\n[mcp.store]\ncommand = \"python3\"\nargs = [\"tools.py\"]\n";
+    let config =
+        "[tools.files]\nroot = \"workspace\"\n[mcp.store]\ncommand = [\"python3\", \"tools.py\"]\n";
     std::fs::write(place.path("signoff.toml"), config).unwrap();
     let server = place.serve();
     let run = server.start("outer", "go").await;
@@ -150,10 +152,16 @@ async fn check_7_of_three_that_wait_the_answered_one_goes_on() {
     );
     let server = clerk(&place, EDITS, &script);
     let run = server.start("clerk", "go").await;
-    server.pending(&run).await;
-    let waiting = server.read(&format!("/v1/requests?status=pending&run={run}")).await;
-    let waiting = waiting["data"].as_array().unwrap().clone();
-    assert_eq!(waiting.len(), 3);
+    let since = Instant::now();
+    let waiting = loop {
+        let waiting = server.read(&format!("/v1/requests?status=pending&run={run}")).await;
+        let waiting = waiting["data"].as_array().unwrap().clone();
+        if waiting.len() == 3 {
+            break waiting;
+        }
+        assert!(since.elapsed() < PATIENCE, "{waiting:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
     let second = waiting.iter().find(|it| it["context"]["proposal"]["path"] == "f2").unwrap();
     server.decide(second["id"].as_str().unwrap(), &json!({ "decision": "approve" })).await;
     let since = Instant::now();
@@ -200,9 +208,8 @@ async fn check_12_whoever_comes_back_finds_the_request() {
     let request = server.pending(&run).await;
     server.process.kill();
     let server = place.serve();
-    let mut inbox = Stream::open(&server.client, "/v1/requests/events").await;
-    let first = inbox.next().await.unwrap();
-    assert!(first.data.to_string().contains(&request), "{:?}", first.data);
+    let (_, snapshot) = Socket::native(&server.client).await;
+    assert!(snapshot.to_string().contains(&request), "{snapshot}");
 }
 
 #[tokio::test]

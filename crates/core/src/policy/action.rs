@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::demand::Demand;
 use crate::id::Name;
 use crate::journal::Cost;
 use crate::tool::Effects;
@@ -61,6 +62,17 @@ pub struct Counts {
 }
 
 impl Counts {
+    fn named(self, name: &str) -> Option<u32> {
+        match name {
+            "calls" => Some(self.calls),
+            "writes" => Some(self.writes),
+            "failures" => Some(self.failures),
+            "repeats" => Some(self.repeats),
+            "denials" => Some(self.denials),
+            _ => None,
+        }
+    }
+
     #[allow(clippy::cast_precision_loss)] // money, in whole units
     fn to_json(self) -> Value {
         json!({
@@ -146,6 +158,47 @@ impl Action {
             "counts": self.counts.to_json(),
             "opaque": self.opaque,
         })
+    }
+
+    /// Whether this can hold. What cannot be told may.
+    pub(crate) fn may_meet(&self, demand: &Demand) -> bool {
+        match demand {
+            Demand::Is(path, text) => self.text_at(path).is_none_or(|it| it == text),
+            Demand::Begins(path, text) => self.text_at(path).is_none_or(|it| it.starts_with(text)),
+            Demand::Ends(path, text) => self.text_at(path).is_none_or(|it| it.ends_with(text)),
+            Demand::Has(path, text) => {
+                match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                    ["effects"] => self.effects.names().contains(&text.as_str()),
+                    ["targets"] => self.targets.contains(text),
+                    ["command"] => self.command.contains(text),
+                    ["agent_path"] => self.agent_path.iter().any(|agent| **agent == **text),
+                    _ => true,
+                }
+            }
+            Demand::Above(path, bound) => match path.as_slice() {
+                [counts, name] if counts == "counts" => {
+                    self.counts.named(name).is_none_or(|count| i64::from(count) > *bound)
+                }
+                _ => true,
+            },
+        }
+    }
+
+    /// The text that conditions see at a path, if it is text.
+    fn text_at(&self, path: &[String]) -> Option<&str> {
+        match path {
+            [field] => match field.as_str() {
+                "kind" => Some(self.kind.as_str()),
+                "tool" => Some(&self.name),
+                "agent" => self.agent_path.last().map(|agent| &**agent),
+                "workflow" => Some(&self.workflow),
+                "environment" => Some(&self.environment),
+                "phase" => self.phase.as_deref(),
+                _ => None,
+            },
+            [arguments, name] if arguments == "arguments" => self.arguments.get(name)?.as_str(),
+            _ => None,
+        }
     }
 
     /// An action as it was kept in a journal.

@@ -67,7 +67,8 @@ impl Checkpoint {
                 effects.file_edit || unclear || (runs() && changes_files(&action.command))
             }
             Self::BeforeFileDelete => {
-                (effects.file_edit && effects.destructive)
+                let writes = ["write", "edit", "create", "append", "patch", "replace", "save"];
+                (effects.file_edit && effects.destructive && !named(action, &writes))
                     || unclear
                     || (runs() && deletes_files(&action.command))
             }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Action, Checkpoint, FIELDS};
 use crate::deciders::Who;
+use crate::demand::Demand;
 use crate::expr::Expr;
 use crate::request::Risk;
 use crate::time::Span;
@@ -124,6 +125,8 @@ pub struct Gate {
     /// As it is written.
     pub file: GateFile,
     pub(crate) about: About,
+    /// What must hold for its condition to hold.
+    pub(crate) demands: Vec<Demand>,
 }
 
 impl Gate {
@@ -179,7 +182,13 @@ impl Gate {
             wrong("on_timeout", "only what has `risk: low` is done when nobody answers".to_owned());
         }
         match about {
-            Some(about) if problems.is_empty() => Ok(Self { file, about }),
+            Some(about) if problems.is_empty() => {
+                let demands = match &about {
+                    About::Checkpoint(_) => Vec::new(),
+                    About::Condition(expr) | About::Both(_, expr) => Demand::of(expr, "action"),
+                };
+                Ok(Self { file, about, demands })
+            }
             _ => Err(problems),
         }
     }

@@ -1,5 +1,7 @@
 //! What a policy says about an action.
 
+use std::cell::OnceCell;
+
 use serde::{Deserialize, Serialize};
 
 use super::gate::About;
@@ -119,7 +121,8 @@ impl Policy {
     pub fn judge(&self, action: &Action, remembered: Remembered) -> Judgement {
         let mut judgement = Judgement::default();
         let (mut mandatory, mut optional) = (false, false);
-        let scope = Scope::new(&[("action", &action.to_json())]);
+        // Made when the first condition is evaluated: most are told apart without.
+        let scope = OnceCell::new();
         let denials = action.counts.denials;
         if self.smart.denials > 0 && denials >= self.smart.denials && !self.gates.is_empty() {
             mandatory = true;
@@ -267,8 +270,12 @@ fn stricter(one: OnTimeout, other: OnTimeout) -> OnTimeout {
 
 impl Gate {
     /// Whether it is about this action; and why that is not certain, if so. Doubt holds.
-    fn holds(&self, action: &Action, scope: &Scope) -> (bool, Option<String>) {
-        let condition = |expr: &crate::expr::Expr| match expr.holds_in(scope) {
+    fn holds(&self, action: &Action, scope: &OnceCell<Scope>) -> (bool, Option<String>) {
+        if !self.demands.iter().all(|demand| action.may_meet(demand)) {
+            return (false, None);
+        }
+        let scope = || scope.get_or_init(|| Scope::new(&[("action", &action.to_json())]));
+        let condition = |expr: &crate::expr::Expr| match expr.holds_in(scope()) {
             Ok(holds) => (holds, None),
             Err(problem) => (true, Some(problem)),
         };

@@ -191,6 +191,34 @@ async fn people_may_go_back_to_planning_so_often_and_keep_what_was_done() {
 }
 
 #[tokio::test]
+async fn a_controller_sends_a_step_from_one_to_the_other() {
+    let model = |request: &ModelRequest| match &*request.agent {
+        "planner" => says(plan(&["one"])),
+        "improver" => says(json!("x")),
+        "reviewer" => says(json!({ "approved": true, "comments": "" })),
+        "lead" => {
+            let told = told(request);
+            let next = match (told.contains("researcher says:"), told.contains("engineer says:")) {
+                (false, _) => "researcher",
+                (true, false) => "engineer",
+                (true, true) => "end",
+            };
+            says(json!({ "next": next, "instruction": "your part" }))
+        }
+        "researcher" => says(json!("it is 42")),
+        _ => {
+            assert!(told(request).contains("researcher says: it is 42"), "{}", told(request));
+            assert!(told(request).contains("The controller says: your part"));
+            says(json!("built for 42"))
+        }
+    };
+    for world in worlds(&crate::stage::full_team("ask: false", "approval: never"), model) {
+        let run = start(&world).await;
+        assert_eq!(output(&world, &run)["answer"], "built for 42");
+    }
+}
+
+#[tokio::test]
 async fn a_controller_that_does_not_end_is_a_failure() {
     let model = |request: &ModelRequest| match &*request.agent {
         "planner" => says(plan(&["one"])),

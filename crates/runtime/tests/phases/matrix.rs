@@ -89,7 +89,7 @@ fn preset(preset: Preset, control: &str) -> String {
 #[tokio::test]
 async fn presets() {
     let steps = |kinds: &str| format!("{kinds} {kinds} completed");
-    for (name, expected) in [
+    let rows = [
         (Preset::Autonomous, "completed".to_owned()),
         (Preset::ReviewPlan, "plan_review completed".to_owned()),
         (Preset::StepByStep, steps("step_before")),
@@ -97,7 +97,9 @@ async fn presets() {
         (Preset::ProgressiveReview, format!("plan_review {}", steps("step_after"))),
         (Preset::FullInteractive, format!("plan_review {}", steps("step_before step_after"))),
         (Preset::Copilot, format!("plan_review {}", steps("tool_call step_after"))),
-    ] {
+    ];
+    assert_eq!(rows.len(), Preset::ALL.len());
+    for (name, expected) in rows {
         let file = preset(name, "");
         assert_eq!(asked(&file, editing).await, expected, "{name:?}");
         let settings = read(&file).unwrap().phases.unwrap();

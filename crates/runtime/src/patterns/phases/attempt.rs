@@ -73,7 +73,7 @@ impl Work<'_> {
     async fn work_on(&self, at: &str, told: &Told<'_>) -> Result<Value, ErrorInfo> {
         let settings = &self.settings.control;
         let Some(controller) = &settings.controller else {
-            let message = json!({ BRIEF: self.worker_brief(told, None) });
+            let message = json!({ BRIEF: self.worker_brief(told, &[], None) });
             let output = self.ctx.invoke(&format!("work{at}"), &told.step.agent, message).await?;
             return succeeded(&output);
         };
@@ -88,7 +88,7 @@ impl Work<'_> {
                 let last = turns.pop().map(|(_, output)| output);
                 return Ok(last.unwrap_or_else(|| instruction.into()));
             }
-            let message = json!({ BRIEF: self.worker_brief(told, Some(instruction)) });
+            let message = json!({ BRIEF: self.worker_brief(told, &turns, Some(instruction)) });
             let output = self.ctx.invoke(&format!("work{at}.{turn}"), next, message).await?;
             turns.push((next.to_owned(), succeeded(&output)?));
         }

@@ -63,18 +63,21 @@ impl Work<'_> {
     }
 
     pub(super) fn controller_brief(&self, told: &Told<'_>, turns: &[(String, Value)]) -> String {
-        let mut brief = step_brief(told);
-        for (who, output) in turns {
-            let _ = writeln!(brief, "\n{who} says: {}", clipped(output));
-        }
+        let mut brief = step_brief(told, turns);
         let workers = self.settings.control.workers.join(", ");
         let _ = writeln!(brief, "\nWho works on this step next: {workers}? Or is it done: {END}?");
         self.feedback(&mut brief);
         brief
     }
 
-    pub(super) fn worker_brief(&self, told: &Told<'_>, instruction: Option<&str>) -> String {
-        let mut brief = step_brief(told);
+    /// `turns` is what others gave on the same step.
+    pub(super) fn worker_brief(
+        &self,
+        told: &Told<'_>,
+        turns: &[(String, Value)],
+        instruction: Option<&str>,
+    ) -> String {
+        let mut brief = step_brief(told, turns);
         if let Some(instruction) = instruction.filter(|text| !text.is_empty()) {
             let _ = writeln!(brief, "\nThe controller says: {instruction}");
         }
@@ -93,7 +96,7 @@ impl Work<'_> {
 }
 
 /// The plan, where it stands, what was found so far.
-fn step_brief(told: &Told<'_>) -> String {
+fn step_brief(told: &Told<'_>, turns: &[(String, Value)]) -> String {
     let (place, step) = (told.place, told.step);
     let mut brief = beginning(place.improved);
     let now = |n: u32| if n == place.n { "> " } else { "  " };
@@ -113,6 +116,9 @@ fn step_brief(told: &Told<'_>) -> String {
     }
     if let Some(error) = told.failed {
         let _ = writeln!(brief, "\nThe last attempt failed: {}", error.message);
+    }
+    for (who, output) in turns {
+        let _ = writeln!(brief, "\n{who} says: {}", clipped(output));
     }
     brief
 }

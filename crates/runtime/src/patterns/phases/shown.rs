@@ -18,7 +18,6 @@ const SHOWN: usize = 20;
 impl Work<'_> {
     pub(super) fn plan_question(&self, draft: &Draft<'_>) -> RequestBody {
         let planning = &self.settings.planning;
-        let changes = draft.before.map(|before| draft.plan.changes_since(before));
         let left = planning.max_revisions.saturating_sub(draft.revision - 1);
         let (mut allowed, mut prompt) =
             (vec![DecisionKind::Approve, DecisionKind::Edit], String::new());
@@ -56,17 +55,15 @@ impl Work<'_> {
         if let Some(review) = &draft.review {
             context["review"] = review.as_str().into();
         }
-        let steps = draft.plan.steps.len();
-        let preview = match &changes {
-            Some(changes) => {
-                context["changes"] = json!(changes);
-                json!({ "summary": format!("{steps} steps"), "diff": changes_as_text(changes) })
-            }
-            None => json!({
-                "summary": format!("{steps} steps"),
-                "detail": draft.plan.listed(|_| ""),
-            }),
-        };
+        let mut preview = json!({
+            "summary": format!("{} steps", draft.plan.steps.len()),
+            "detail": draft.plan.listed(|_| ""),
+        });
+        if let Some(before) = draft.before {
+            let changes = draft.plan.changes_since(before);
+            preview["diff"] = changes_as_text(&changes).into();
+            context["changes"] = json!(changes);
+        }
         RequestBody {
             kind: RequestKind::PlanReview,
             context,
@@ -89,7 +86,7 @@ impl Work<'_> {
             allowed.push(DecisionKind::Revise);
         }
         allowed.extend([DecisionKind::Reject, DecisionKind::Abort]);
-        let mut context = self.step_context(place, step, over);
+        let mut context = self.step_context(place, over);
         context["proposal"] = json!(step);
         RequestBody {
             kind: RequestKind::StepBefore,
@@ -123,7 +120,8 @@ impl Work<'_> {
             allowed.push(DecisionKind::Revise);
         }
         allowed.push(DecisionKind::Abort);
-        let mut context = self.step_context(place, step, over);
+        let mut context = self.step_context(place, over);
+        context["work"] = json!(step);
         context["result"] = result.clone();
         context["redos_left"] = left.into();
         let (n, of) = (place.n, place.plan.steps.len());
@@ -153,7 +151,8 @@ impl Work<'_> {
         if left > 0 {
             allowed.insert(0, DecisionKind::Retry);
         }
-        let mut context = self.step_context(place, step, over);
+        let mut context = self.step_context(place, over);
+        context["work"] = json!(step);
         context["error"] = json!(error);
         context["attempts"] = attempt.into();
         context["attempts_left"] = left.into();
@@ -169,7 +168,7 @@ impl Work<'_> {
         }
     }
 
-    fn step_context(&self, place: Place<'_>, step: &Step, over: &[Over]) -> Value {
+    fn step_context(&self, place: Place<'_>, over: &[Over]) -> Value {
         let ended = |n: u32| {
             let found = over.iter().find(|it| it.round == place.round && it.n == n);
             match (found.map(|it| it.how), n == place.n) {
@@ -187,9 +186,6 @@ impl Work<'_> {
             "task": *self.ctx.input(),
             "plan": steps.collect::<Vec<_>>(),
             "step": place.n,
-            "title": step.title,
-            "detail": step.detail,
-            "agent": step.agent,
             "feedback": self.said(),
         })
     }

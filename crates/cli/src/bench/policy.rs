@@ -1,0 +1,62 @@
+//! What judging an action costs, by how many gates there are.
+
+use serde_json::json;
+use signoff_core::Effects;
+use signoff_core::policy::{Action, PolicyFile, Remembered};
+
+use super::measure::{Watch, median};
+use super::{BenchArgs, Records};
+
+const TIMES: u32 = 2_000;
+const GATES: [usize; 3] = [1, 10, 100];
+
+/// Gates as people write them: some about one tool, some about arguments, some about what happened so far, a checkpoint among
+/// each ten. None of them asks, so that all are judged.
+fn gates(count: usize) -> anyhow::Result<PolicyFile> {
+    let gate = |n: usize| {
+        let when = match n % 5 {
+            0 => format!("action.kind == 'tool' && action.tool == 'tool_{n}'"),
+            1 => format!("'network' in action.effects && action.environment == 'place_{n}'"),
+            2 => format!(
+                "action.tool == 'write_file' && action.arguments.path.startsWith('dir_{n}/')"
+            ),
+            3 => format!("action.counts.writes > {} && action.agent == 'agent_{n}'", 100 + n),
+            _ => format!("action.targets.exists(t, t.endsWith('.ext{n}'))"),
+        };
+        match n % 10 {
+            9 if n == 9 => json!({ "name": "before_deploy" }),
+            _ => json!({ "name": format!("gate_{n}"), "when": when }),
+        }
+    };
+    Ok(serde_json::from_value(json!({ "gates": (0..count).map(gate).collect::<Vec<_>>() }))?)
+}
+
+pub(super) fn judging(args: &BenchArgs, records: &mut Records) -> anyhow::Result<()> {
+    let action = Action {
+        agent_path: vec!["research_task".into(), "engineer".into()],
+        ..Action::tool(
+            "write_file",
+            json!({ "path": "reports/sales.md", "content": "x".repeat(2_000) }),
+            Effects { file_edit: true, ..Effects::default() },
+        )
+    };
+    for count in GATES {
+        let policy = gates(count)?.compile().map_err(|problems| {
+            anyhow::anyhow!("the gates of the benchmark are wrong: {problems:?}")
+        })?;
+        let mut samples = Vec::new();
+        for sample in 0..=args.runs {
+            let watch = Watch::start();
+            for _ in 0..TIMES {
+                std::hint::black_box(policy.judge(&action, Remembered::default()));
+            }
+            let (_, cpu) = watch.stop();
+            if sample > 0 {
+                samples.push(cpu * 1_000.0 / f64::from(TIMES));
+            }
+        }
+        let us = median(&samples);
+        records.emit("policy", &format!("gates={count}"), json!({ "cpu_us_per_action": us }))?;
+    }
+    Ok(())
+}
