@@ -6,6 +6,7 @@ use std::sync::Arc;
 use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_runtime::{Engine, new_id};
+use signoff_server::Webhook;
 use signoff_store::{NodeId, SqliteOptions, SqliteStore, Store};
 use signoff_tools::Calendar;
 
@@ -123,7 +124,8 @@ impl App {
         for workflow in workflows {
             builder = builder.workflow(workflow);
         }
-        let engine = builder.environment(config.environment()).build().map_err(lacks)?;
+        let builder = builder.environment(config.environment()).secrets(config.secrets());
+        let engine = builder.build().map_err(lacks)?;
         if let Some(path) = config.policy() {
             engine.set_operator_policy(Some(policy::read(&path)?))?;
         }
@@ -137,6 +139,16 @@ impl App {
             policy::watch(engine.clone(), path);
         }
         Ok(())
+    }
+
+    /// Those who are told what happens to requests.
+    pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>> {
+        self.config()?.webhooks()
+    }
+
+    /// The one of this name.
+    pub(crate) fn webhook(&self, name: &str) -> Result<Webhook> {
+        self.config()?.webhook(name)
     }
 
     /// The traces of what its engine drives.

@@ -78,6 +78,8 @@ pub(crate) enum Command {
     /// Say who may come in to the server
     #[command(after_help = help::USER)]
     User(UserArgs),
+    /// Try out who is told what happens to requests
+    Webhook(WebhookArgs),
     /// Measure this machine
     Bench(crate::bench::BenchArgs),
     /// Print a completion script for a shell
@@ -365,6 +367,21 @@ pub(crate) struct UserAddArgs {
     /// Give a user who is there another token
     #[arg(long)]
     pub(crate) new_token: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WebhookArgs {
+    #[command(subcommand)]
+    pub(crate) command: WebhookCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WebhookCommand {
+    /// Send an event that says nothing (`ping`), once, and print what is answered
+    Test {
+        /// The webhook: NAME of [webhooks.NAME] in signoff.toml
+        name: String,
+    },
 }
 
 #[derive(Debug, Args)]

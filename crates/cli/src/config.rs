@@ -1,23 +1,26 @@
 //! `signoff.toml`: which models, tools, tool servers and remote agents there are.
 
+mod models;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 use signoff_a2a::{A2aAgent, A2aConfig};
 use signoff_core::Name;
+use signoff_core::visible::Secrets;
 use signoff_mcp::{McpServerConfig, McpSource};
-use signoff_models::{Deps, Fallbacks, Provider, ProviderConfig, ProviderKind, ScriptReader};
-use signoff_runtime::{Clock, SystemClock};
+use signoff_models::{Provider, ProviderKind};
+use signoff_server::{Webhook, WebhookConfig};
 use signoff_tools::{Builtin, CommandSettings, FileSettings, Remote, Tool, ToolSource};
 
+use self::models::{Model, provider, several};
 use crate::failure::{Failure, Result};
 use crate::library::{self, Offers, Report};
+use crate::style::{printable, printable_line};
 
 /// The file that is read if none is named.
 const DEFAULT: &str = "signoff.toml";
@@ -42,6 +45,9 @@ pub(crate) struct Config {
     /// Agents that run elsewhere and speak A2A, by the name workflows know them by: `remote: NAME`.
     #[serde(default)]
     a2a: BTreeMap<String, A2aConfig>,
+    /// Who is told what happens to requests, by a name of their own. `signoff serve` tells them.
+    #[serde(default)]
+    webhooks: BTreeMap<String, WebhookConfig>,
     /// A file with gates that hold for all workflows; see `signoff schema policy`.
     #[serde(default)]
     policy: Option<PathBuf>,
@@ -59,40 +65,6 @@ pub(crate) struct Config {
 /// The tools without a `[tools]` section. They reach nothing but the workspace; `expr` reads and writes no file.
 const DEFAULT_TOOLS: [&str; 6] =
     ["read_file", "list_files", "write_file", "edit_file", "delete_file", "run_command"];
-
-/// A model, or several under one name.
-#[derive(Debug, JsonSchema)]
-#[schemars(untagged)]
-enum Model {
-    /// A model.
-    One(Box<ProviderConfig>),
-    /// Other models by their aliases, best first: the next is asked where one fails.
-    Several(Vec<String>),
-}
-
-// By hand, so that an error is about the setting that is wrong and not about "any variant".
-impl<'de> Deserialize<'de> for Model {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Model;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a model's settings, or a list of other models")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Model, A::Error> {
-                ProviderConfig::deserialize(MapAccessDeserializer::new(map))
-                    .map(|config| Model::One(Box::new(config)))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> std::result::Result<Model, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Model::Several)
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
 
 impl Config {
     /// Reads the named file, or `signoff.toml` if there is one here. `data` is the data directory.
@@ -165,6 +137,39 @@ impl Config {
         Ok(remotes)
     }
 
+    /// Those who are told what happens to requests.
+    pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>> {
+        self.webhooks.iter().map(|(name, config)| webhook(name, config)).collect()
+    }
+
+    /// The one of this name.
+    pub(crate) fn webhook(&self, name: &str) -> Result<Webhook> {
+        let Some(config) = self.webhooks.get(name) else {
+            let shown = printable_line(name);
+            return Err(Failure::usage(format!("there is no webhook `{shown}`"))
+                .hint("[webhooks.NAME] in signoff.toml names one")
+                .into());
+        };
+        webhook(name, config)
+    }
+
+    /// What is in the environment variables that hold keys.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let models = self.models.values().filter_map(|model| match model {
+            Model::One(config) => config.api_key_env.as_ref(),
+            Model::Several(_) => None,
+        });
+        let tools = self.tools.iter().flat_map(Builtin::secret_variables);
+        let servers = self.mcp.values().flat_map(|server| server.headers_env.values());
+        let agents = self.a2a.values();
+        let agents = agents.flat_map(|it| it.token_env.iter().chain(it.headers_env.values()));
+        let webhooks = self.webhooks.values().map(|webhook| &webhook.secret_env);
+        let named = models.chain(tools).chain(servers).chain(agents).chain(webhooks);
+        let usual = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
+        let variables = named.map(String::as_str).chain(usual);
+        Secrets::new(variables.filter_map(|name| std::env::var(name).ok()))
+    }
+
     /// What workflows may name.
     pub(crate) fn offers(&self) -> Result<Offers> {
         let tools = match &self.tools {
@@ -212,49 +217,9 @@ impl Config {
     }
 }
 
-/// A model as it is configured.
-fn provider(
-    alias: &str,
-    config: &ProviderConfig,
-    script: &ScriptReader,
-) -> Result<Arc<dyn Provider>> {
-    let deps = Deps {
-        env: &|name| std::env::var(name).ok(),
-        now: Arc::new(|| SystemClock.now()),
-        chance: Arc::new(chance),
-        script,
-    };
-    let built = signoff_models::build(alias, config, &deps);
-    Ok(built.map_err(|error| Failure::usage(error.to_string()))?)
-}
-
-/// Models in the order in which they are asked.
-fn several(
-    alias: &str,
-    names: &[String],
-    models: &BTreeMap<&str, Arc<dyn Provider>>,
-) -> Result<Arc<dyn Provider>> {
-    let mut candidates = Vec::new();
-    for name in names {
-        let Some(model) = models.get(name.as_str()) else {
-            let problem = format!("models.{alias}: there is no model `{name}`");
-            return Err(Failure::usage(problem)
-                .hint("a list names models that have settings of their own")
-                .into());
-        };
-        candidates.push((name.as_str().into(), Arc::clone(model)));
-    }
-    match Fallbacks::new(candidates) {
-        Some(fallbacks) => Ok(Arc::new(fallbacks)),
-        None => Err(Failure::usage(format!("models.{alias}: the list is empty")).into()),
-    }
-}
-
-/// A number from 0 to 1, to spread the retries of many processes. Nothing secret depends on it.
-fn chance() -> f64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let random = RandomState::new().build_hasher().finish();
-    f64::from(u32::try_from(random >> 32).unwrap_or(0)) / (f64::from(u32::MAX) + 1.0)
+fn webhook(name: &str, config: &WebhookConfig) -> Result<Webhook> {
+    let made = Webhook::new(name, config, |variable| std::env::var(variable).ok());
+    Ok(made.map_err(|problem| Failure::usage(printable(&problem)))?)
 }
 
 /// The JSON Schema of `signoff.toml`.

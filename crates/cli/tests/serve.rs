@@ -55,6 +55,10 @@ mod streams;
 mod support;
 #[path = "serve/traces.rs"]
 mod traces;
+#[path = "serve/visible.rs"]
+mod visible;
+#[path = "serve/webhooks.rs"]
+mod webhooks;
 #[path = "serve/ws.rs"]
 mod ws;
 #[path = "serve/ws_access.rs"]

@@ -23,6 +23,7 @@ pub mod steps;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod visible;
 pub mod workflow;
 
 pub use decision::{Actor, Decision, DecisionKind, Refusal};

@@ -21,6 +21,7 @@ mod process;
 mod serve;
 mod shape;
 mod stream;
+mod webhooks;
 mod ws;
 
 pub use app::CONNECTIONS;
@@ -28,3 +29,4 @@ pub use devui::{Page, PageError};
 pub use openapi::document as openapi;
 pub use process::allow_connections;
 pub use serve::{ServeError, Server, Settings};
+pub use webhooks::{Webhook, WebhookConfig, WebhookEvent};

@@ -42,6 +42,7 @@ pub(crate) struct Metrics {
     ended: Family,
     decisions: Family,
     http: Family,
+    webhooks: Family,
 }
 
 impl Metrics {
@@ -64,6 +65,11 @@ impl Metrics {
     /// Somebody wanted to decide something: `taken`, `repeated`, or the code of the error.
     pub(crate) fn decision(&self, result: &str) {
         self.decisions.count(format!("result=\"{result}\""));
+    }
+
+    /// Something was sent to a webhook: `delivered`, `failed`, `given_up` or `disabled`.
+    pub(crate) fn webhook(&self, webhook: &str, outcome: &str) {
+        self.webhooks.count(format!("webhook=\"{webhook}\",outcome=\"{outcome}\""));
     }
 
     /// A stream has begun (`1`) or ended (`-1`).
@@ -90,6 +96,11 @@ impl Metrics {
             "Decisions sent, by what came of them.",
         );
         self.http.write(&mut text, "signoff_http_requests_total", "HTTP requests answered.");
+        self.webhooks.write(
+            &mut text,
+            "signoff_webhook_deliveries_total",
+            "Attempts to tell webhooks, by what came of them.",
+        );
         one(&mut text, "signoff_streams", "gauge", "Streams open now.", self.open_streams());
         let (sent, dropped) = (traces.sent(), traces.dropped());
         one(&mut text, "signoff_traces_sent_total", "counter", "Spans sent.", sent);

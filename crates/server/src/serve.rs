@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 use crate::access::{self, Access, Users};
 use crate::app::App;
 use crate::devui::{self, Page};
+use crate::webhooks::{Delivery, Webhook};
 use crate::{api, metrics, process};
 
 /// The largest head of a request, in bytes.
@@ -62,6 +63,8 @@ pub struct Settings {
     pub grace: Duration,
     /// The page of `DevUI`, if there is one to serve.
     pub page: Option<Arc<Page>>,
+    /// Who is told what happens to requests.
+    pub webhooks: Vec<Webhook>,
     /// What became of spans, for the metrics. Who sends them is not the server's business.
     pub traces: Arc<signoff_traces::Counts>,
 }
@@ -84,6 +87,7 @@ impl Settings {
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
             page: None,
+            webhooks: Vec::new(),
             traces: Arc::default(),
         }
     }
@@ -156,12 +160,16 @@ impl Server {
         let connections = Arc::new(Semaphore::new(settings.max_connections));
         let app = App::new(engine.clone(), access, settings, watch_stopping);
         let relay = Arc::clone(&app.hub);
-        let helpers = [
+        let mut helpers = vec![
             tokio::spawn(async move { relay.relay().await }),
             tokio::spawn(Arc::clone(&app.hub).look()),
             tokio::spawn(users.follow()),
             tokio::spawn(Arc::clone(&app.inbox).watch()),
         ];
+        helpers.extend(app.settings.webhooks.iter().map(|webhook| {
+            let metrics = Arc::clone(&app.metrics);
+            tokio::spawn(Delivery::new(webhook.clone(), engine.clone(), metrics).run())
+        }));
         let sessions = app.sessions.clone();
         let scheduler = tokio::spawn(schedule(engine.clone()));
         let (closing, closed) = watch::channel(false);

@@ -11,7 +11,7 @@ use crate::conformance::fixtures::{
 };
 use crate::{
     Append, Claim, Decide, Lease, MemoryStore, NewRun, RequestFilter, Rest, RunFilter, Scope,
-    Snapshot, SqliteOptions, SqliteStore, Store,
+    Snapshot, SqliteOptions, SqliteStore, Store, TakeWebhook,
 };
 
 const RUNS: usize = 4;
@@ -236,6 +236,7 @@ fn observe(store: &Arc<dyn Store>) -> String {
     seen.push(format!("{:?}", store.latest_run(&Tenant::local(), &"conv_1".into())));
     seen.push(format!("{:?}", store.next_due()));
     seen.push(format!("{:?}", store.audit(None, 0, 100)));
+    seen.push(format!("{:?}", store.happened(0, 1000)));
     seen.join("\n")
 }
 
@@ -251,6 +252,10 @@ proptest! {
         let (mut one, mut other) = (Knowledge::default(), Knowledge::default());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
+            for store in [&memory, &sqlite] {
+                let (name, node) = ("ops".into(), node("n1"));
+                store.take_webhook(TakeWebhook { name, node, now: at(0), ttl: TTL }).await.unwrap();
+            }
             for step in &steps {
                 let expected = perform(&memory, step, &mut one).await;
                 let found = perform(&sqlite, step, &mut other).await;

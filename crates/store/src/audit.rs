@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use serde::Deserialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+use signoff_core::Name;
 use signoff_core::journal::Gated;
 use signoff_core::policy::{Grant, Outcome};
 use signoff_core::time::Timestamp;
+use signoff_core::visible::{Secrets, masked};
 use signoff_core::{Actor, RequestId, Tenant};
 
 use crate::{AuditEntry, PolicyRecord};
@@ -29,9 +32,22 @@ pub(crate) fn policy_set(record: &PolicyRecord) -> String {
     said.to_string()
 }
 
+/// What it says of a vote.
+pub(crate) fn voted(recorded: &Value, roles: &[Name]) -> String {
+    let mut said = serde_json::json!({ "what": "voted" });
+    if let (Value::Object(said), Value::Object(recorded)) = (&mut said, recorded) {
+        said.extend(recorded.clone());
+        if !roles.is_empty() {
+            said.insert("roles".to_owned(), serde_json::json!(roles));
+        }
+    }
+    said.to_string()
+}
+
 /// What it says of a decision that is remembered.
 pub(crate) fn granted(grant: &Grant) -> String {
-    serde_json::json!({ "decision": "remembered", "grant": grant }).to_string()
+    let said = serde_json::json!({ "decision": "remembered", "grant": grant });
+    masked(&said, &Secrets::default()).to_string()
 }
 
 /// What it says of one that was taken back.

@@ -32,6 +32,7 @@ use signoff_core::time::{Span, Timestamp};
 use signoff_core::{Actor, Decision};
 
 use crate::conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
+use crate::events::{MoveWebhook, RequestEvent, TakeWebhook};
 use crate::people::{Mark, Marked, Note, NoteLine, User};
 use crate::rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 
@@ -257,6 +258,8 @@ pub struct Decide {
     pub request: RequestId,
     /// The decision. Already checked against the request.
     pub decision: Decision,
+    /// The same as the audit has it: without secrets.
+    pub recorded: Value,
     /// By whom.
     pub by: Actor,
     /// The roles they have.
@@ -588,6 +591,20 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// Where the inbox, the audit and the notes end now. Whatever comes later comes after it.
     fn ends(&self) -> Result<Ends, StoreError>;
+
+    /// Takes the right to deliver to a webhook, or prolongs it, and gives the number of the last event it was told
+    /// of. `None` while somebody else has the right. One that is new begins with what happens from now on.
+    fn take_webhook(
+        &self,
+        take: TakeWebhook,
+    ) -> BoxFuture<'static, Result<Option<u64>, StoreError>>;
+
+    /// Notes how far a webhook was told. `false`, and nothing changes, if somebody else delivers to it now.
+    fn move_webhook(&self, moved: MoveWebhook) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// What happened to requests after event number `after`, in order, at most `limit`. Only what happens while there
+    /// is a webhook is kept, and only until all have been told of it.
+    fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError>;
 }
 
 /// A run that has just been created.

@@ -12,6 +12,7 @@ pub mod conformance;
 mod contract;
 mod conversation;
 mod entries;
+mod events;
 #[cfg(feature = "failpoints")]
 pub mod failpoint;
 mod memory;
@@ -27,6 +28,7 @@ pub use contract::{
     Rest, RunFilter, RunRecord, Scope, Snapshot, Store, StoreError,
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
+pub use events::{Happened, MoveWebhook, RequestEvent, TakeWebhook};
 pub use memory::MemoryStore;
 pub use people::{Mark, Marked, Note, NoteLine, Noted, User};
 pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};

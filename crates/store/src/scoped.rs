@@ -14,8 +14,9 @@ use signoff_core::time::{Span, Timestamp};
 use crate::{
     Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
     Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease, LoadedRun, Mark,
-    Marked, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, PutPolicy,
-    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User, entries,
+    Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, PutPolicy,
+    RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeWebhook, User,
+    entries,
 };
 
 /// The store as `tenant` sees it.
@@ -310,5 +311,17 @@ impl Store for Scoped {
 
     fn ends(&self) -> Result<Ends, StoreError> {
         self.store.ends()
+    }
+
+    fn take_webhook(&self, _: TakeWebhook) -> BoxFuture<'static, Result<Option<u64>, StoreError>> {
+        refused(StoreError::Failed("a tenant does not deliver to webhooks".to_owned()))
+    }
+
+    fn move_webhook(&self, _: MoveWebhook) -> BoxFuture<'static, Result<bool, StoreError>> {
+        refused(StoreError::Failed("a tenant does not deliver to webhooks".to_owned()))
+    }
+
+    fn happened(&self, _: u64, _: usize) -> Result<Vec<RequestEvent>, StoreError> {
+        Err(StoreError::Failed("a tenant does not deliver to webhooks".to_owned()))
     }
 }

@@ -8,6 +8,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,6 +39,15 @@ pub struct Builtin {
 }
 
 impl Builtin {
+    /// The environment variables that hold what only servers may see.
+    pub fn secret_variables(&self) -> impl Iterator<Item = &String> {
+        let headers = self.http.iter().flat_map(|http| http.headers.values());
+        headers.flat_map(BTreeMap::values).filter_map(|value| match value {
+            HeaderValue::Env { env } => Some(env),
+            HeaderValue::Text(_) => None,
+        })
+    }
+
     /// The tools that are configured, or which setting is wrong and why. Paths in the settings are
     /// relative to `folder`, where the configuration was read.
     pub fn tools(&self, folder: &Path) -> Result<Vec<Arc<dyn Tool>>, String> {

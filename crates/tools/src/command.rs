@@ -4,6 +4,7 @@
 //! through. A command is ended with everything it started in its process group. It is *not* a sandbox: a
 //! program can do what the user who runs signoff can do; gates decide which commands are run at all.
 
+mod deletes;
 mod output;
 mod program;
 mod run;
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 use signoff_core::{Effects, Span, ToolSpec};
 
 use crate::builtin::{self, CommandSettings, FileSettings, arguments};
-use crate::files::Root;
+use crate::files::{Root, aside};
 use crate::tool::{BoxFuture, Invocation, Tool, ToolError};
 use program::{Programs, Resolved};
 
@@ -133,21 +134,27 @@ impl Tool for RunCommand {
     }
 
     fn preview(&self, arguments: &Value) -> BoxFuture<'_, Result<Option<Value>, ToolError>> {
-        let shown = self.prepare(arguments).map(|prepared| {
+        let prepared = self.prepare(arguments);
+        Box::pin(aside(move || {
+            let prepared = prepared?;
             let argv: Vec<&str> = std::iter::once(prepared.program.name.as_str())
                 .chain(prepared.arguments.iter().map(String::as_str))
                 .collect();
             let line = argv.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(" ");
-            Some(json!({
+            let mut shown = json!({
                 "summary": format!("Run {line}"),
                 "detail": format!(
                     "program: {}\nfolder: {}\ntime: at most {}",
                     prepared.program.path.display(), prepared.shown_folder, prepared.limit
                 ),
                 "argv": argv,
-            }))
-        });
-        Box::pin(async { shown })
+            });
+            let (program, folder) = (&prepared.program.name, &prepared.folder);
+            if let Some(files) = deletes::affected(program, &prepared.arguments, folder) {
+                shown["files"] = files;
+            }
+            Ok(Some(shown))
+        }))
     }
 
     fn timeout(&self) -> Span {

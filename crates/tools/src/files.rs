@@ -77,7 +77,7 @@ impl Tool for FileTool {
 }
 
 /// Disks take their time; the threads that run everything else must not wait for them.
-async fn aside<T: Send + 'static>(
+pub(crate) async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     tokio::task::spawn_blocking(work)

@@ -82,7 +82,8 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     }
 
     /// What a call with `arguments` would do, for a person to see before it is made; nothing is changed.
-    /// An object: `summary` in one line; `diff` or `detail` with the whole of it; `pin`, the arguments to
+    /// An object: `summary` in one line; `diff` or `detail` with the whole of it; `argv` of a command; `files`, what a
+    /// deletion takes, as `count` and a `sample` of 20 at most; `pin`, the arguments to
     /// add so that the call is refused if what was shown is no longer so. `None`: nothing to show.
     fn preview(&self, arguments: &Value) -> BoxFuture<'_, Result<Option<Value>, ToolError>> {
         let _ = arguments;

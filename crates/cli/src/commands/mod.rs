@@ -12,6 +12,7 @@ mod runs;
 mod schema;
 mod serve;
 mod user;
+mod webhook;
 
 use clap::CommandFactory as _;
 use signoff_core::Decision;
@@ -51,6 +52,7 @@ async fn carry_out(app: App, cli: ServeArgs, command: Option<Command>) -> Result
         Some(Command::Audit(args)) => audit::perform(&app, args.command),
         Some(Command::Policy(args)) => policy::perform(&app, args.command),
         Some(Command::User(args)) => user::perform(&app, args.command).await,
+        Some(Command::Webhook(args)) => webhook::perform(&app, args.command).await,
         Some(Command::Bench(args)) => crate::bench::run(&args).map(|()| Exit::Done),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

@@ -112,7 +112,11 @@ impl Prompt {
         }
         if !body.context.is_null() {
             help.push_str("\n\n");
-            help.push_str(&printable(&show::plain(&body.context)));
+            let mut context = body.context.clone();
+            if let Some(shown) = context.get("shown").cloned() {
+                context["proposal"] = shown;
+            }
+            help.push_str(&printable(&show::plain(&context)));
         }
         help
     }

@@ -8,6 +8,9 @@ use super::time::{local, until};
 use super::value::{fields, inline};
 use crate::style::{Style, printable, printable_line, short};
 
+/// How many lines of a preview are shown.
+const MAX_LINES: usize = 120;
+
 /// What a kind of request is called.
 pub(crate) fn kind_title(kind: RequestKind) -> &'static str {
     match kind {
@@ -54,8 +57,16 @@ pub(crate) fn request(
     if body.kind == RequestKind::PlanReview {
         let shown = ["detail", "diff"].into_iter().filter_map(|part| body.preview[part].as_str());
         blocks.extend(shown.map(|text| indented(&printable(text.trim_end()), "  ")));
-    } else if let Some(proposal) = body.proposal() {
-        blocks.push(fields(proposal, "  "));
+    } else {
+        if !body.preview.is_null() {
+            blocks.push(preview(&body.preview));
+        }
+        blocks.extend(body.shown_proposal().map(|proposal| proposed(body.kind, proposal, style)));
+    }
+    let warnings: Vec<String> =
+        body.warnings().map(|it| format!("  ! {}", printable_line(it))).collect();
+    if !warnings.is_empty() {
+        blocks.push(style.warn(&warnings.join("\n")));
     }
     let context = context(&body.context);
     if !context.is_empty() {
@@ -97,13 +108,54 @@ fn asker(request: &Request, workflow: Option<&Workflow>) -> String {
     }
 }
 
+/// What is proposed. Beside what the system says of a call it must be plain who says this.
+fn proposed(kind: RequestKind, proposal: &Value, style: Style) -> String {
+    let proposal = fields(proposal, "  ");
+    match kind {
+        RequestKind::ToolCall => {
+            format!("{}\n{proposal}", style.dim("  in the words of the agent:"))
+        }
+        _ => proposal,
+    }
+}
+
+/// What the system says an action would do.
+fn preview(preview: &Value) -> String {
+    let mut lines = Vec::new();
+    if let Some(summary) = preview["summary"].as_str() {
+        lines.push(format!("  {}", printable_line(summary)));
+    }
+    if let Some(count) = preview["files"]["count"].as_u64() {
+        let sample = preview["files"]["sample"].as_array().into_iter().flatten();
+        let sample: Vec<String> = sample.map(|name| printable_line(&inline(name))).collect();
+        let (things, more) = match (count, preview["files"]["more"] == true) {
+            (1, false) => ("1 file or folder".to_owned(), ""),
+            (count, false) => (format!("{count} files and folders"), ""),
+            (count, true) => (format!("{count} files and folders"), ", and more"),
+        };
+        let rest = if count > sample.len() as u64 { ", …" } else { "" };
+        lines.push(format!("  {things}{more}: {}{rest}", sample.join(", ")));
+    }
+    for whole in ["diff", "detail"] {
+        let Some(text) = preview[whole].as_str() else { continue };
+        let text = printable(text);
+        let count = text.lines().count();
+        lines.extend(text.lines().take(MAX_LINES).map(|line| format!("    {line}")));
+        if count > MAX_LINES {
+            let left = count - MAX_LINES;
+            lines.push(format!("    … {left} more lines; `signoff inbox show ID --json` has them"));
+        }
+    }
+    lines.join("\n")
+}
+
 /// The small facts of a context; what is large is for `?`.
 fn context(context: &Value) -> String {
     let Value::Object(all) = context else { return String::new() };
     let facts: serde_json::Map<String, Value> = all
         .iter()
         .filter(|(name, value)| {
-            !matches!(name.as_str(), "proposal" | "options")
+            !matches!(name.as_str(), "proposal" | "shown" | "warnings" | "options")
                 && !matches!(value, Value::Null | Value::Array(_) | Value::Object(_))
         })
         .map(|(name, value)| (name.clone(), short(&inline(value), 200).into()))

@@ -11,6 +11,7 @@ use crate::expr::Scope;
 use crate::id::Name;
 use crate::request::Risk;
 use crate::time::Span;
+use crate::visible::{self, Secrets};
 
 /// The gates that hold, all at once.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +33,14 @@ pub struct Reason {
     pub criterion: String,
     /// What was found.
     pub evidence: String,
+}
+
+impl Reason {
+    /// The same with nothing hidden in what was found, and no secret.
+    #[must_use]
+    pub fn made_visible(&self, secrets: &Secrets) -> Self {
+        Self { evidence: visible::text(&self.evidence, secrets), ..self.clone() }
+    }
 }
 
 impl std::fmt::Display for Reason {

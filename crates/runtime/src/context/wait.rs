@@ -26,6 +26,8 @@ impl Context {
                 if body.agent_path.is_empty() {
                     body.agent_path = path;
                 }
+                // What is proposed stays as it is; what is shown of it hides nothing.
+                let body = body.made_visible(&self.cell.engine.secrets);
                 let request = inner.state.last_request + 1;
                 inner.emit(
                     now,

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use signoff_core::journal::ErrorInfo;
+use signoff_core::visible::Secrets;
 use signoff_core::{Name, Span, Workflow};
 use signoff_models::Provider;
 use signoff_store::{NodeId, Store};
@@ -30,6 +31,7 @@ pub struct EngineBuilder {
     parts: Parts,
     workflows: Vec<Workflow>,
     environment: Option<Name>,
+    secrets: Secrets,
 }
 
 impl std::fmt::Debug for EngineBuilder {
@@ -48,6 +50,7 @@ impl EngineBuilder {
             parts: Parts::default(),
             workflows: Vec::new(),
             environment: None,
+            secrets: Secrets::default(),
         }
     }
 
@@ -153,6 +156,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Values that nobody is shown: keys that this process has.
+    #[must_use]
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
     /// The engine, or what is missing.
     pub fn build(self) -> Result<Engine, ErrorInfo> {
         let (mut current, mut agents) = (BTreeMap::new(), BTreeMap::new());
@@ -175,6 +185,7 @@ impl EngineBuilder {
             schemas: signoff_core::schema::Compiled::default(),
             parts: self.parts,
             rules: RuleBook::new(self.environment),
+            secrets: self.secrets,
             current,
             agents,
             by_version: Mutex::new(by_version),

@@ -3,7 +3,7 @@
 use signoff_core::deciders::EVERY_ROLE;
 use signoff_core::policy::{Grant, Place, Shown};
 use signoff_core::request::{Request, RequestStatus};
-use signoff_core::{Actor, Decision, Name, Refusal, RequestId, RequestKind, RunId};
+use signoff_core::{Actor, Decision, Name, Refusal, RequestId, RequestKind, RunId, visible};
 use signoff_store::{Decide, Decided, DecidedAll, Lease, StoreError};
 
 use super::{AtHand, Engine};
@@ -217,8 +217,10 @@ impl Engine {
         request.body.admit(&by, &roles)?;
         request.body.check_with(&decision, &self.inner.schemas)?;
         let grant = self.remembered(request, &decision, &by)?;
+        let recorded = serde_json::to_value(&decision).unwrap_or_default();
         Ok(Decide {
             request: id,
+            recorded: visible::masked(&recorded, &self.inner.secrets),
             decision,
             by,
             roles,

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use signoff_core::id::Name;
 use signoff_core::journal::{Entry, ErrorInfo, Input, Usage};
 use signoff_core::schema::Compiled;
+use signoff_core::visible::Secrets;
 use signoff_core::{
     Actor, ConversationId, Message, RunId, RunState, Seq, Span, Tenant, Timestamp, Workflow,
 };
@@ -128,6 +129,7 @@ pub(crate) struct EngineInner {
     pub(crate) schemas: Compiled,
     pub(crate) parts: Parts,
     pub(crate) rules: RuleBook,
+    pub(crate) secrets: Secrets,
     /// What new runs start on, by workflow id.
     current: BTreeMap<String, Arc<Definition>>,
     /// Their agents by themselves, by `WORKFLOW/AGENT`.
@@ -193,6 +195,16 @@ impl Engine {
     ) -> Result<Option<ConversationRecord>, StoreError> {
         let local = Tenant::local();
         self.store.conversation(self.tenant.as_ref().unwrap_or(&local), id)
+    }
+
+    /// The name of this process, for its leases.
+    pub fn node(&self) -> &NodeId {
+        &self.inner.node
+    }
+
+    /// Values that nobody is shown.
+    pub fn secrets(&self) -> &Secrets {
+        &self.inner.secrets
     }
 
     /// The clock.

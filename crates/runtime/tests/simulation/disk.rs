@@ -17,8 +17,9 @@ use signoff_core::{ConversationId, Name, RequestId, RunId, Seq, Span, Tenant, Ti
 use signoff_store::{
     Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
     Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease, LoadedRun, Mark,
-    Marked, MemoryStore, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, PutPolicy,
-    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
+    Marked, MemoryStore, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
+    PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError, TakeWebhook, User,
 };
 
 use super::dice::Dice;
@@ -450,6 +451,21 @@ impl Store for Faulty {
 
     fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {
         self.read(|store| store.noted(after, limit))
+    }
+
+    fn take_webhook(
+        &self,
+        take: TakeWebhook,
+    ) -> BoxFuture<'static, Result<Option<u64>, StoreError>> {
+        self.disk.store.take_webhook(take)
+    }
+
+    fn move_webhook(&self, moved: MoveWebhook) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.move_webhook(moved)
+    }
+
+    fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
+        self.read(|store| store.happened(after, limit))
     }
 
     fn ends(&self) -> Result<Ends, StoreError> {

@@ -42,9 +42,12 @@ pub(super) fn written(request: &Request, handle: Option<&str>, said: bool) -> St
             let _ = write!(text, ": {more}");
         }
     }
-    if let Some(proposal) = body.proposal() {
+    if let Some(proposal) = body.shown_proposal() {
         text.push('\n');
         text.push_str(&indented(proposal));
+    }
+    for warning in body.warnings() {
+        let _ = write!(text, "\n  ! {warning}");
     }
     for (name, value) in facts(&body.context) {
         let _ = write!(text, "\n  {name}: {value}");
@@ -63,7 +66,7 @@ pub(super) fn written(request: &Request, handle: Option<&str>, said: bool) -> St
 fn facts(context: &Value) -> impl Iterator<Item = (&String, String)> {
     let fields = context.as_object().into_iter().flatten();
     let fields = fields.filter(|(name, value)| {
-        !matches!(name.as_str(), "proposal" | "options") && !value.is_null()
+        !matches!(name.as_str(), "proposal" | "shown" | "warnings" | "options") && !value.is_null()
     });
     fields.map(|(name, value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

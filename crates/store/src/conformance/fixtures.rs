@@ -132,6 +132,7 @@ pub fn decide(run: &RunId, request: RequestNo, answer: &str, by: &str, ms: i64) 
     Decide {
         request: run.request(request),
         decision: Decision::respond(answer),
+        recorded: serde_json::to_value(Decision::respond(answer)).unwrap(),
         by: Actor::new(by),
         roles: Vec::new(),
         at: at(ms),

@@ -23,6 +23,7 @@ pub mod leases;
 pub mod people;
 pub mod runs;
 pub mod timers;
+pub mod webhooks;
 
 /// One test per case of the suite, each with a store of its own.
 #[macro_export]
@@ -97,6 +98,12 @@ macro_rules! store_conformance {
             people::a_run_makes_its_conversation_known_once,
             people::conversations_are_listed_newest_first,
             people::users_have_unique_names,
+            webhooks::what_happens_is_told_in_order,
+            webhooks::votes_and_reminders_are_told,
+            webhooks::what_a_fork_brings_along_is_not_told,
+            webhooks::a_webhook_is_delivered_to_by_one,
+            webhooks::events_are_kept_until_all_are_told,
+            webhooks::a_tenant_does_not_deliver,
         }
     };
     (@each $fresh:expr; $($module:ident::$case:ident,)*) => {$(

@@ -1,5 +1,6 @@
 //! Runs for the length of a process: for tests, and for work that need not outlive it.
 
+mod events;
 mod people;
 mod tables;
 mod write;
@@ -21,8 +22,9 @@ use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{
     Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord,
-    PutPolicy, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
+    LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
+    PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError, TakeWebhook, User,
 };
 
 /// Runs in memory.
@@ -353,6 +355,21 @@ impl Store for MemoryStore {
     fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {
         let after = usize::try_from(after).unwrap_or(usize::MAX);
         Ok(self.tables().notes.iter().skip(after).take(limit).cloned().collect())
+    }
+
+    fn take_webhook(
+        &self,
+        take: TakeWebhook,
+    ) -> BoxFuture<'static, Result<Option<u64>, StoreError>> {
+        self.change(|tables| Ok(tables.events.take(&take)))
+    }
+
+    fn move_webhook(&self, moved: MoveWebhook) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| Ok(tables.events.pass(&moved)))
+    }
+
+    fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
+        Ok(self.tables().events.after(after, limit))
     }
 }
 

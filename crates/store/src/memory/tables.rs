@@ -8,11 +8,13 @@ use signoff_core::request::{Request, RequestStatus, TakenDecision};
 use signoff_core::time::Timestamp;
 use signoff_core::{Actor, Name, RequestId, RequestNo, RunId, Tenant};
 
+use super::events::Events;
 use crate::audit::{EXPIRED, REMINDED, clock_actor, judged, policy_actor};
+use crate::events::brought_along;
 use crate::people::Noted;
 use crate::{
-    AuditEntry, Claim, ConversationRecord, Definition, Due, Lease, NodeId, Note, NoteLine,
-    PolicyRecord, RunRecord, Snapshot, User,
+    AuditEntry, Claim, ConversationRecord, Definition, Due, Happened, Lease, NodeId, Note,
+    NoteLine, PolicyRecord, RunRecord, Snapshot, User,
 };
 
 /// Everything there is.
@@ -39,6 +41,7 @@ pub(super) struct Tables {
     pub(super) conversations: Vec<ConversationRecord>,
     pub(super) policies: HashMap<Tenant, PolicyRecord>,
     pub(super) grants: Vec<Grant>,
+    pub(super) events: Events,
 }
 
 #[derive(Debug)]
@@ -125,6 +128,7 @@ impl Tables {
 
     /// What follows from entries in other tables.
     pub(super) fn project(&mut self, run: usize, entries: &[Entry]) {
+        let brought = brought_along(entries);
         for entry in entries {
             match &entry.event {
                 Event::Asked { request, body, .. } => {
@@ -143,7 +147,10 @@ impl Tables {
                         created_at: entry.at,
                         decision: None,
                     };
-                    self.ask(run, *request, asked);
+                    let place = self.ask(run, *request, asked);
+                    if !brought.contains(request) {
+                        self.tell(place, Happened::Requested, entry.at);
+                    }
                 }
                 Event::Decided { request, decision, by } => {
                     let taken =
@@ -158,8 +165,11 @@ impl Tables {
                     }
                 }
                 Event::Withdrawn { request } => {
-                    if let Some(place) = self.request_of(run, *request) {
-                        self.close(place, RequestStatus::Cancelled, None);
+                    if let Some(place) = self.request_of(run, *request)
+                        && self.close(place, RequestStatus::Cancelled, None)
+                        && !brought.contains(request)
+                    {
+                        self.tell(place, Happened::Cancelled, entry.at);
                     }
                 }
                 Event::Gated(gated) => {
@@ -183,7 +193,7 @@ impl Tables {
         }
     }
 
-    fn ask(&mut self, run: usize, number: RequestNo, request: Request) {
+    fn ask(&mut self, run: usize, number: RequestNo, request: Request) -> usize {
         if let Some(due) = request.body.expires_at {
             self.set_timer(run, Due::Request { request: number }, due);
         }
@@ -196,6 +206,7 @@ impl Tables {
         self.requests.push(StoredRequest { run, number, request, notes: Vec::new() });
         self.pending.insert(place);
         self.runs[run].requests.push(place);
+        place
     }
 
     pub(super) fn request_of(&self, run: usize, number: RequestNo) -> Option<usize> {
@@ -230,6 +241,7 @@ impl Tables {
             let (run, number, id) = (*run, *number, request.id.clone());
             let tenant = request.tenant.clone();
             self.add_audit_line(now, clock_actor(), id, tenant, EXPIRED.to_owned());
+            self.tell(place, Happened::Expired, now);
             self.give_input(run, Input::Expired { request: number });
         }
     }
@@ -245,6 +257,7 @@ impl Tables {
         let (id, tenant) = (request.id.clone(), request.tenant.clone());
         self.add_note(place, Note { at: now, by: clock_actor(), what: Noted::Reminded });
         self.add_audit_line(now, clock_actor(), id, tenant, REMINDED.to_owned());
+        self.tell(place, Happened::Reminded, now);
         self.set_timer(run, Due::Reminder { request: number }, now.plus(every));
     }
 

@@ -7,11 +7,12 @@ use signoff_core::request::{RequestStatus, TakenDecision};
 use signoff_core::time::Timestamp;
 
 use super::tables::{StoredRun, Tables};
+use crate::audit::voted;
 use crate::entries::MAX_LIMIT;
 use crate::people::votes_with;
 use crate::{
     Append, Claim, ConversationRecord, Created, Decide, Decided, DecidedAll, Due, End, Follows,
-    Lease, NewRun, Note, Noted, Rest, RunRecord, Scope, StoreError, entries,
+    Happened, Lease, NewRun, Note, Noted, Rest, RunRecord, Scope, StoreError, entries,
 };
 
 impl Tables {
@@ -122,7 +123,9 @@ impl Tables {
             run.record.error = end.error;
         });
         for request in self.runs[place].requests.clone() {
-            self.close(request, RequestStatus::Cancelled, None);
+            if self.close(request, RequestStatus::Cancelled, None) {
+                self.tell(request, Happened::Cancelled, self.runs[place].record.updated_at);
+            }
         }
         for (_, key) in std::mem::take(&mut self.runs[place].timers) {
             self.due.remove(&key);
@@ -163,12 +166,11 @@ impl Tables {
             return Ok(Decided::Stale(Box::new(request.clone())));
         }
         if let Some(deciders) = &decide.deciders
-            && !self.vote(place, &decide, deciders)?
+            && !self.vote(place, &decide, deciders)
         {
             return Ok(Decided::Voted(Box::new(self.requests[place].request.clone())));
         }
-        let line = serde_json::to_string(&decide.decision)
-            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        let line = decide.recorded.to_string();
         let taken = TakenDecision {
             decision: decide.decision.clone(),
             by: decide.by.clone(),
@@ -177,6 +179,7 @@ impl Tables {
         self.close(place, RequestStatus::Decided, Some(taken));
         let tenant = self.requests[place].request.tenant.clone();
         self.add_audit_line(decide.at, decide.by.clone(), decide.request, tenant, line);
+        self.tell(place, Happened::Decided, decide.at);
         if let Some(grant) = decide.grant {
             self.add_grant(*grant);
         }
@@ -209,29 +212,24 @@ impl Tables {
     }
 
     /// Whether enough have decided the same, this one included. If not, it is noted.
-    fn vote(
-        &mut self,
-        place: usize,
-        decide: &Decide,
-        deciders: &Deciders,
-    ) -> Result<bool, StoreError> {
+    fn vote(&mut self, place: usize, decide: &Decide, deciders: &Deciders) -> bool {
         let vote = Vote {
             by: decide.by.clone(),
             roles: decide.roles.clone(),
             decision: decide.decision.clone(),
         };
-        let Some(votes) = votes_with(&self.requests[place].notes, &vote) else { return Ok(false) };
+        let Some(votes) = votes_with(&self.requests[place].notes, &vote) else { return false };
         if deciders.decided(&votes) {
-            return Ok(true);
+            return true;
         }
         let noted = Noted::Voted { decision: vote.decision, roles: vote.roles };
-        let line =
-            serde_json::to_string(&noted).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let line = voted(&decide.recorded, &decide.roles);
         self.add_note(place, Note { at: decide.at, by: decide.by.clone(), what: noted });
         self.requests[place].request.version += 1;
         let tenant = self.requests[place].request.tenant.clone();
         self.add_audit_line(decide.at, decide.by.clone(), decide.request.clone(), tenant, line);
-        Ok(false)
+        self.tell(place, Happened::Voted, decide.at);
+        false
     }
 
     pub(super) fn claim(

@@ -8,6 +8,7 @@ use signoff_core::{RunId, RunStatus};
 
 use super::db::Db;
 use super::error::{json, stored};
+use super::events::tell_cancelled;
 use super::project::{self, Change, changes_of};
 use super::writer::{Command, Stop};
 use crate::{Append, End, Lease, Rest, Snapshot, StoreError, entries};
@@ -124,7 +125,7 @@ impl Command for AppendEntries {
                 .execute(params![known.no, stored(snapshot.seq), snapshot.body])?;
         }
         if let Rest::End(end) = &self.rest {
-            clear(db, known.no)?;
+            clear(db, known.no, self.updated_at.unwrap_or(Timestamp(0)))?;
             tell_parent(db, known.no, end)?;
             tell_children(db, id)?;
             db.forget(id);
@@ -136,7 +137,8 @@ impl Command for AppendEntries {
 }
 
 /// What a run leaves behind when it is over.
-fn clear(db: &Db, run: i64) -> rusqlite::Result<()> {
+fn clear(db: &Db, run: i64, at: Timestamp) -> rusqlite::Result<()> {
+    tell_cancelled(db, run, at)?;
     for sql in [
         "UPDATE requests SET status = 'cancelled', version = version + 1
          WHERE run = ?1 AND status = 'pending'",

@@ -220,6 +220,9 @@ impl Db {
                      WHERE ready = 1 AND lease_node = ?1",
                 )?
                 .execute(params![dead.node])?;
+            self.connection
+                .prepare_cached("UPDATE webhooks SET lease_node = NULL WHERE lease_node = ?1")?
+                .execute(params![dead.node])?;
             self.dead.push(dead);
         }
         Ok(())

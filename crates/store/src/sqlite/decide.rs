@@ -9,14 +9,15 @@ use signoff_core::{Actor, RequestId, RequestNo, RunId, Seq, Tenant};
 
 use super::db::Db;
 use super::error::{json, read, stored};
+use super::events::tell;
 use super::requests::{StoredRequest, by_id};
 use super::rules::add_grant;
 use super::timers::{drop_timer, set_timer};
 use super::users::{add_note, notes};
 use super::writer::{Command, Stop};
-use crate::audit::{EXPIRED, REMINDED, clock_actor};
+use crate::audit::{EXPIRED, REMINDED, clock_actor, voted};
 use crate::people::{Noted, votes_with};
-use crate::{AuditEntry, Decide, Decided, DecidedAll, Due, Lease, StoreError};
+use crate::{AuditEntry, Decide, Decided, DecidedAll, Due, Happened, Lease, StoreError};
 
 impl Command for Decide {
     type Output = Decided;
@@ -54,7 +55,10 @@ impl Command for Decide {
         if found.expires_at.is_some() {
             drop_timer(db, found.run, &Due::Request { request: found.number })?;
         }
-        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), found.tenant, decision)?;
+        let (by, request, said) =
+            (self.by.clone(), self.request.clone(), self.recorded.to_string());
+        add_audit_line(db, self.at, by, request, found.tenant, said)?;
+        tell(db, found.run, found.number, Happened::Decided, self.at)?;
         if let Some(grant) = &self.grant {
             add_grant(db, grant)?;
         }
@@ -124,8 +128,9 @@ impl Decide {
         db.connection
             .prepare_cached("UPDATE requests SET version = version + 1 WHERE no = ?1")?
             .execute(params![found.no])?;
-        let tenant = found.tenant.clone();
-        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), tenant, json(&noted)?)?;
+        let (tenant, said) = (found.tenant.clone(), voted(&self.recorded, &self.roles));
+        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), tenant, said)?;
+        tell(db, found.run, found.number, Happened::Voted, self.at)?;
         Ok(false)
     }
 }
@@ -189,6 +194,7 @@ pub(super) fn expire(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
         let request = found.request.id.clone();
         let tenant = found.request.tenant.clone();
         add_audit_line(db, now, clock_actor(), request, tenant, EXPIRED.to_owned())?;
+        tell(db, found.run, found.number, Happened::Expired, now)?;
         db.give_input(found.run, &input)?;
     }
     Ok(())
@@ -206,6 +212,7 @@ pub(super) fn remind(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
         .execute(params![no])?;
     let (id, tenant) = (request.id.clone(), request.tenant.clone());
     add_audit_line(db, now, clock_actor(), id, tenant, REMINDED.to_owned())?;
+    tell(db, *run, *number, Happened::Reminded, now)?;
     set_timer(db, *run, &Due::Reminder { request: *number }, now.plus(every))?;
     Ok(())
 }

@@ -12,6 +12,7 @@ mod db;
 mod decide;
 mod deliver;
 mod error;
+mod events;
 mod gather;
 mod journal;
 mod migrate;
@@ -60,8 +61,9 @@ use crate::entries::write_cursor;
 use crate::{
     Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord,
-    PutPolicy, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
+    LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
+    PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError, TakeWebhook, User,
 };
 
 /// Runs in a `SQLite` file.
@@ -405,5 +407,20 @@ impl Store for SqliteStore {
             Ok(Ends { requests, audit: read(row.get(1)?), notes: read(row.get(2)?) })
         })?;
         Ok(ends)
+    }
+
+    fn take_webhook(
+        &self,
+        take: TakeWebhook,
+    ) -> BoxFuture<'static, Result<Option<u64>, StoreError>> {
+        self.writer.submit(take)
+    }
+
+    fn move_webhook(&self, moved: MoveWebhook) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(moved)
+    }
+
+    fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
+        events::after(&self.readers.get(), after, limit)
     }
 }

@@ -9,9 +9,11 @@ use signoff_core::{ActivationId, Actor, Key, Name, RequestId, RequestNo, Tenant}
 use super::db::Db;
 use super::decide::add_audit_line;
 use super::error::json;
+use super::events::tell;
 use super::timers::{drop_timer, set_timer};
 use crate::audit::{judged, policy_actor};
-use crate::{Due, StoreError};
+use crate::events::brought_along;
+use crate::{Due, Happened, StoreError};
 
 /// A change that an entry brings with it, encoded by the caller so that the writer need not.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(super) enum Change {
         remind: Option<Span>,
         at: Timestamp,
         body: String,
+        /// Whether people hear of it.
+        told: bool,
     },
     Decided {
         number: RequestNo,
@@ -31,9 +35,14 @@ pub(super) enum Change {
         by: Actor,
         at: Timestamp,
     },
-    Closed {
+    Expired {
         number: RequestNo,
-        status: &'static str,
+    },
+    Withdrawn {
+        number: RequestNo,
+        at: Timestamp,
+        /// Whether people hear of it.
+        told: bool,
     },
     Judged {
         at: Timestamp,
@@ -52,6 +61,7 @@ pub(super) enum Change {
 
 /// The changes that `entries` bring with them.
 pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
+    let brought = brought_along(entries);
     let mut changes = Vec::new();
     for entry in entries {
         changes.push(match &entry.event {
@@ -63,6 +73,7 @@ pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
                 remind: body.remind,
                 at: entry.at,
                 body: json(body)?,
+                told: !brought.contains(request),
             },
             Event::Decided { request, decision, by } => Change::Decided {
                 number: *request,
@@ -70,10 +81,12 @@ pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
                 by: by.clone(),
                 at: entry.at,
             },
-            Event::Expired { request } => Change::Closed { number: *request, status: "expired" },
-            Event::Withdrawn { request } => {
-                Change::Closed { number: *request, status: "cancelled" }
-            }
+            Event::Expired { request } => Change::Expired { number: *request },
+            Event::Withdrawn { request } => Change::Withdrawn {
+                number: *request,
+                at: entry.at,
+                told: !brought.contains(request),
+            },
             Event::Gated(gated) => match judged(gated) {
                 Some(line) => Change::Judged { at: entry.at, line },
                 None => continue,
@@ -94,7 +107,7 @@ pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
 pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<()> {
     for change in changes {
         match change {
-            Change::Asked { number, kind, agent, expires_at, remind, at, body } => {
+            Change::Asked { number, kind, agent, expires_at, remind, at, body, told } => {
                 db.connection
                     .prepare_cached(
                         "INSERT INTO requests (run, number, root, tenant, kind, agent, status,
@@ -111,6 +124,9 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
                         expires_at.map(|at| at.0),
                         body
                     ])?;
+                if *told {
+                    tell(db, run, *number, Happened::Requested, *at)?;
+                }
                 if let Some(due) = expires_at {
                     set_timer(db, run, &Due::Request { request: *number }, *due)?;
                 }
@@ -133,16 +149,12 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
                     drop_timer(db, run, &Due::Request { request: *number })?;
                 }
             }
-            Change::Closed { number, status } => {
-                let closed = db
-                    .connection
-                    .prepare_cached(
-                        "UPDATE requests SET status = ?3, version = version + 1
-                         WHERE run = ?1 AND number = ?2 AND status = 'pending'",
-                    )?
-                    .execute(params![run, number, status])?;
-                if closed > 0 {
-                    drop_timer(db, run, &Due::Request { request: *number })?;
+            Change::Expired { number } => {
+                close(db, run, *number, "expired")?;
+            }
+            Change::Withdrawn { number, at, told } => {
+                if close(db, run, *number, "cancelled")? && *told {
+                    tell(db, run, *number, Happened::Cancelled, *at)?;
                 }
             }
             Change::Judged { at, line } => {
@@ -164,4 +176,19 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
         }
     }
     Ok(())
+}
+
+/// Ends a request that is pending, and its deadline. False if it was not.
+fn close(db: &Db, run: i64, number: RequestNo, status: &str) -> rusqlite::Result<bool> {
+    let closed = db
+        .connection
+        .prepare_cached(
+            "UPDATE requests SET status = ?3, version = version + 1
+             WHERE run = ?1 AND number = ?2 AND status = 'pending'",
+        )?
+        .execute(params![run, number, status])?;
+    if closed > 0 {
+        drop_timer(db, run, &Due::Request { request: number })?;
+    }
+    Ok(closed > 0)
 }

@@ -114,6 +114,11 @@ pub(super) fn call(root: &Root, invocation: &Invocation) -> Result<Value, ToolEr
     Ok(json!({ "path": path.to_string(), "result": "deleted", "kind": kind }))
 }
 
+/// What a deletion takes: this and nothing else.
+fn one(path: &Relative) -> Value {
+    json!({ "count": 1, "sample": [path.to_string()] })
+}
+
 pub(super) fn preview(root: &Root, given: &Value) -> Result<Value, ToolError> {
     let wanted: Delete = arguments(given)?;
     let path = root.path(&wanted.path)?;
@@ -122,15 +127,18 @@ pub(super) fn preview(root: &Root, given: &Value) -> Result<Value, ToolError> {
             "summary": format!("Nothing: there is no {path}"), "pin": { "expected_digest": ABSENT }
         }),
         Found::Folder(_) => {
-            json!({ "summary": format!("Delete the folder {path} if it is empty") })
+            json!({ "summary": format!("Delete the folder {path} if it is empty"), "files": one(&path) })
         }
-        Found::Other(_, kind) => json!({ "summary": format!("Delete the {kind} {path}") }),
+        Found::Other(_, kind) => {
+            json!({ "summary": format!("Delete the {kind} {path}"), "files": one(&path) })
+        }
         Found::File(_, None) => {
-            json!({ "summary": format!("Delete {path}, which cannot be read") })
+            json!({ "summary": format!("Delete {path}, which cannot be read"), "files": one(&path) })
         }
         Found::File(_, Some(now)) => {
             let text = now.content.as_deref().and_then(|it| std::str::from_utf8(it).ok());
-            let mut shown = json!({ "summary": format!("Delete {path} ({} bytes)", now.bytes) });
+            let summary = format!("Delete {path} ({} bytes)", now.bytes);
+            let mut shown = json!({ "summary": summary, "files": one(&path) });
             if let Some(digest) = state(Some(&now)) {
                 shown["pin"] = json!({ "expected_digest": digest });
             }

@@ -234,3 +234,24 @@ async fn a_preview_shows_the_program_and_its_arguments() {
         "{detail}"
     );
 }
+
+#[tokio::test]
+async fn a_preview_of_a_deletion_lists_what_it_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("d/e")).unwrap();
+    for name in ["d/a", "d/e/b", "-x"] {
+        fs::write(folder.path().join(name), "x").unwrap();
+    }
+    // What a link leads to stays.
+    symlink("/etc", folder.path().join("d/link")).unwrap();
+    let tools = any(folder.path());
+    let files = async |argv: Value| {
+        let shown = tools.preview("run_command", json!({ "argv": argv })).await.unwrap();
+        shown["files"].clone()
+    };
+    let sample = json!(["d", "d/a", "d/e", "d/e/b", "d/link"]);
+    assert_eq!(files(json!(["rm", "-r", "d/", "gone"])).await["count"], 5);
+    assert_eq!(files(json!(["rm", "-r", "d"])).await, json!({ "count": 5, "sample": sample }));
+    assert_eq!(files(json!(["rm", "--", "-x"])).await["sample"], json!(["-x"]));
+    assert_eq!(files(json!(["ls", "d"])).await, Value::Null);
+}

@@ -185,6 +185,7 @@ async fn deleting_is_for_files_and_empty_folders() {
         (&shown["summary"], &shown["detail"]),
         (&json!("Delete d/f (4 bytes)"), &json!("text"))
     );
+    assert_eq!(shown["files"], json!({ "count": 1, "sample": ["d/f"] }));
     let pinned = json!({ "path": "d/f", "expected_digest": shown["pin"]["expected_digest"] });
     fs::write(folder.path().join("d/f"), "newer").unwrap();
     assert_eq!(tools.code("delete_file", pinned).await, "file_changed");

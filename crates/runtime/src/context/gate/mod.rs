@@ -345,6 +345,7 @@ impl Context {
             Outcome::Ask if !asks => Outcome::Allow,
             outcome => outcome,
         };
+        let secrets = &self.cell.engine.secrets;
         let approved = match outcome {
             Outcome::Allow => agreed.requests.clone(),
             _ => Vec::new(),
@@ -359,7 +360,7 @@ impl Context {
             approved,
             read_only: subject.spec.effects.read_only,
             outcome,
-            reasons: judged.reasons.clone(),
+            reasons: judged.reasons.iter().map(|reason| reason.made_visible(secrets)).collect(),
         })));
     }
 

@@ -1,0 +1,221 @@
+//! Delivers to one webhook, for as long as the server runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use signoff_core::Span;
+use signoff_net::StatusCode;
+use signoff_runtime::Engine;
+use signoff_store::{MoveWebhook, RequestEvent, Store, StoreError, TakeWebhook};
+use tokio::time::Instant;
+
+use super::config::Webhook;
+use super::event::{Message, id};
+use super::retry;
+use crate::metrics::Metrics;
+
+/// How long the right to deliver lasts. Longer than an attempt.
+const LEASE: Span = Span::seconds(30);
+/// How often it is prolonged while an event waits to be sent again.
+const PROLONG: Duration = Duration::from_secs(10);
+/// How often the store is looked at for something new.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long is waited for somebody else who delivers, and after the store failed.
+const PAUSE: Duration = Duration::from_secs(2);
+/// How often it is said that the webhook is still there, though nothing happens.
+const SIGN_OF_LIFE: Duration = Duration::from_hours(1);
+/// How many events are read at once.
+const PAGE: usize = 64;
+
+/// Delivers to one webhook.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    webhook: Webhook,
+    engine: Engine,
+    metrics: Arc<Metrics>,
+    /// The number of the last event that was delivered, as far as is known.
+    passed: u64,
+}
+
+/// Why nothing more is delivered for now.
+enum Rest {
+    /// Everything was told.
+    Told,
+    /// Somebody else delivers.
+    NotOurs,
+    /// The receiver wants nothing more.
+    Gone,
+}
+
+impl Delivery {
+    pub(crate) fn new(webhook: Webhook, engine: Engine, metrics: Arc<Metrics>) -> Self {
+        Self { webhook, engine, metrics, passed: 0 }
+    }
+
+    /// Delivers what happens, until the future is dropped or the receiver wants nothing more.
+    pub(crate) async fn run(mut self) {
+        loop {
+            match self.work().await {
+                Ok(Rest::Told) => self.news().await,
+                Ok(Rest::NotOurs) => {
+                    tokio::time::sleep(PAUSE).await;
+                    self.news().await;
+                }
+                Ok(Rest::Gone) => return,
+                Err(error) => {
+                    let webhook = self.webhook.name();
+                    tracing::error!(webhook, %error, "a webhook waits for the store");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Delivers all there is.
+    async fn work(&mut self) -> Result<Rest, StoreError> {
+        loop {
+            let Some(passed) = self.take().await? else { return Ok(Rest::NotOurs) };
+            self.passed = passed;
+            let events = self.read(move |store| store.happened(passed, PAGE)).await?;
+            let Some(last) = events.last().map(|event| event.no) else { return Ok(Rest::Told) };
+            for event in events {
+                if !self.webhook.wants(&event) {
+                    continue;
+                }
+                if let Some(rest) = self.tell(&event).await? {
+                    return Ok(rest);
+                }
+                if !self.pass(event.no).await? {
+                    return Ok(Rest::NotOurs);
+                }
+            }
+            // Those that it does not want as well.
+            if self.passed < last && !self.pass(last).await? {
+                return Ok(Rest::NotOurs);
+            }
+        }
+    }
+
+    /// Tells of one event, however long that takes. Nothing, if it was told or given up.
+    async fn tell(&self, event: &RequestEvent) -> Result<Option<Rest>, StoreError> {
+        let (name, id) = (self.webhook.name().to_owned(), id(event));
+        let mut failed = 0;
+        loop {
+            if self.take().await?.is_none() {
+                return Ok(Some(Rest::NotOurs));
+            }
+            let (wanted, engine) = (event.clone(), self.engine.clone());
+            let message = self.read(move |store| Message::of(store, &wanted, engine.secrets()));
+            let message = message.await?;
+            let Some(message) = message else { return Ok(None) };
+            let now = self.engine.clock().now();
+            let problem = match self.webhook.send(&message, now).await {
+                Ok(status) if status.is_success() => {
+                    self.metrics.webhook(&name, "delivered");
+                    if failed > 0 {
+                        tracing::info!(webhook = name, event = id, "it is delivered now");
+                    }
+                    return Ok(None);
+                }
+                Ok(StatusCode::GONE) => {
+                    self.metrics.webhook(&name, "disabled");
+                    tracing::error!(
+                        webhook = name,
+                        "it answers 410 Gone; nothing is sent until the server starts again"
+                    );
+                    return Ok(Some(Rest::Gone));
+                }
+                Ok(status) => format!("it answers {status}"),
+                Err(error) => error.to_string(),
+            };
+            self.metrics.webhook(&name, "failed");
+            failed += 1;
+            let age = self.engine.clock().now().since(event.at);
+            let Some(wait) = retry::wait(failed, age, &id) else {
+                self.metrics.webhook(&name, "given_up");
+                tracing::error!(
+                    webhook = name,
+                    event = id,
+                    problem,
+                    "it was not delivered in a day, and is given up"
+                );
+                return Ok(None);
+            };
+            // Once is enough to know of it.
+            if failed == 1 {
+                tracing::warn!(
+                    webhook = name,
+                    event = id,
+                    problem,
+                    "it is sent again until it is taken"
+                );
+            } else {
+                tracing::debug!(webhook = name, event = id, failed, problem, "not yet");
+            }
+            if !self.hold(wait).await? {
+                return Ok(Some(Rest::NotOurs));
+            }
+        }
+    }
+
+    /// Waits, and stays the one who delivers. False if it did not.
+    async fn hold(&self, wait: Duration) -> Result<bool, StoreError> {
+        let until = Instant::now() + wait;
+        while Instant::now() + PROLONG < until {
+            tokio::time::sleep(PROLONG).await;
+            if self.take().await?.is_none() {
+                return Ok(false);
+            }
+        }
+        tokio::time::sleep_until(until).await;
+        Ok(true)
+    }
+
+    /// Waits until there may be something to deliver.
+    async fn news(&self) {
+        let (mut seen, since, passed) = (None, Instant::now(), self.passed);
+        while since.elapsed() < SIGN_OF_LIFE {
+            let changes = self.engine.store().changes().ok();
+            if changes.is_none() || changes != seen {
+                match self.read(move |store| store.happened(passed, 1)).await {
+                    Ok(events) if events.is_empty() => seen = changes,
+                    Ok(_) => return,
+                    // It is looked at again.
+                    Err(error) => tracing::debug!(%error, "a webhook cannot look for news"),
+                }
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn take(&self) -> Result<Option<u64>, StoreError> {
+        let take = TakeWebhook {
+            name: self.webhook.name.clone(),
+            node: self.engine.node().clone(),
+            now: self.engine.clock().now(),
+            ttl: LEASE,
+        };
+        self.engine.store().take_webhook(take).await
+    }
+
+    async fn pass(&mut self, to: u64) -> Result<bool, StoreError> {
+        let moved = MoveWebhook {
+            name: self.webhook.name.clone(),
+            node: self.engine.node().clone(),
+            to,
+            now: self.engine.clock().now(),
+        };
+        self.passed = to;
+        self.engine.store().move_webhook(moved).await
+    }
+
+    /// Reads from the store, away from the threads that serve connections.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let store = Arc::clone(self.engine.store());
+        let done = tokio::task::spawn_blocking(move || read(&*store)).await;
+        done.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))
+    }
+}

@@ -1,0 +1,21 @@
+//! Webhooks: what happens to requests, sent to those whom the operator named.
+//!
+//! The store keeps what happened and how far each webhook was told of it, so nothing depends on this process: it
+//! delivers, notes that it did, and whoever comes after it goes on from there. An event may come twice, always with
+//! the same id; it never comes before one that happened earlier.
+//!
+//! | the answer | what follows |
+//! |---|---|
+//! | 2xx | the next event |
+//! | 410 | nothing more is sent until the server starts again |
+//! | anything else, or none | the same event again, later and later; after a day it is given up |
+
+mod config;
+mod deliver;
+mod event;
+mod retry;
+mod send;
+mod sign;
+
+pub use config::{Webhook, WebhookConfig, WebhookEvent};
+pub(crate) use deliver::Delivery;

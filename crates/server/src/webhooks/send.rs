@@ -1,0 +1,55 @@
+//! One attempt at sending.
+
+use std::time::Duration;
+
+use signoff_core::Timestamp;
+use signoff_net::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use signoff_net::{Method, NetError, Request, Response, StatusCode};
+
+use super::config::Webhook;
+use super::event::Message;
+
+/// How long an attempt may take.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
+/// How much of an answer is read, in bytes.
+pub(super) const MAX_ANSWER: u64 = 64 * 1024;
+
+impl Webhook {
+    /// Sends a message once.
+    pub(super) async fn send(
+        &self,
+        message: &Message,
+        now: Timestamp,
+    ) -> Result<StatusCode, NetError> {
+        let seconds = now.0.div_euclid(1000);
+        let signature = self.key.sign(&message.id, seconds, message.body.as_bytes());
+        let mut request = Request::new(Method::POST, self.url.clone());
+        request.body = message.body.clone().into();
+        request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in [
+            ("webhook-id", message.id.clone()),
+            ("webhook-timestamp", seconds.to_string()),
+            ("webhook-signature", signature),
+        ] {
+            // All of them are plain ASCII.
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                request.headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+        let response = self.client.send(request).await?;
+        let status = response.status();
+        read_away(response).await;
+        Ok(status)
+    }
+
+    /// Sends an event that says nothing, once, and gives the status it is answered with.
+    pub async fn ping(&self, unique: &str, now: Timestamp) -> Result<u16, NetError> {
+        let status = self.send(&Message::ping(unique, now), now).await?;
+        Ok(status.as_u16())
+    }
+}
+
+/// Reads what is answered, so that the connection can be used again. Whatever it is, the status counts.
+async fn read_away(mut response: Response) {
+    while let Ok(Some(_)) = response.chunk().await {}
+}

@@ -1,0 +1,136 @@
+//! What happens to requests, for those who are told elsewhere.
+
+use std::sync::Arc;
+
+use signoff_core::deciders::{Deciders, Who};
+use signoff_core::journal::Event;
+use signoff_core::{Actor, RunStatus, Tenant};
+
+use super::fixtures::*;
+use crate::{
+    Append, Decide, Decided, Happened, MoveWebhook, NewRun, Rest, Store, TakeWebhook, scoped,
+};
+
+async fn take(store: &Arc<dyn Store>, name: &str, by: &str, ms: i64) -> Option<u64> {
+    let take = TakeWebhook { name: name.into(), node: node(by), now: at(ms), ttl: TTL };
+    store.take_webhook(take).await.unwrap()
+}
+
+async fn pass(store: &Arc<dyn Store>, name: &str, by: &str, to: u64, ms: i64) -> bool {
+    let moved = MoveWebhook { name: name.into(), node: node(by), to, now: at(ms) };
+    store.move_webhook(moved).await.unwrap()
+}
+
+fn told(store: &Arc<dyn Store>) -> Vec<(Happened, String)> {
+    let events = store.happened(0, 100).unwrap();
+    assert!(events.is_sorted_by_key(|event| event.no));
+    events.into_iter().map(|event| (event.what, event.request.as_str().to_owned())).collect()
+}
+
+pub async fn what_happens_is_told_in_order(store: Arc<dyn Store>) {
+    waiting(&store, "before", None).await;
+    assert!(store.happened(0, 9).unwrap().is_empty(), "nobody is told, so nothing is written");
+    assert_eq!(take(&store, "ops", "n1", 1000).await, Some(0));
+    waiting(&store, "a", None).await;
+    waiting(&store, "b", Some(5000)).await;
+    store.decide(decide(&run("a"), 1, "x", "ann", 2000)).await.unwrap();
+    store.fire_due(at(5000), 10).await.unwrap();
+    let lease = store.claim_run(&run("before"), &node("n1"), at(6000), TTL).await.unwrap().unwrap();
+    store.append(end(&lease, 2)).await.unwrap();
+    let lease = begin(&store, "c", "n1", vec![asked(2, 1, question("Where to?", None))]).await;
+    let back = vec![entry(3, Event::Withdrawn { request: 1 })];
+    store.append(append(&lease, 2, back)).await.unwrap();
+    let expected = [
+        (Happened::Requested, "req_a_1"),
+        (Happened::Requested, "req_b_1"),
+        (Happened::Decided, "req_a_1"),
+        (Happened::Expired, "req_b_1"),
+        (Happened::Cancelled, "req_before_1"),
+        (Happened::Requested, "req_c_1"),
+        (Happened::Cancelled, "req_c_1"),
+    ];
+    assert_eq!(told(&store), expected.map(|(what, id)| (what, id.to_owned())));
+    let first = store.happened(0, 1).unwrap();
+    assert_eq!((first.len(), first[0].at, &first[0].tenant), (1, at(1002), &Tenant::local()));
+    assert_eq!(store.happened(first[0].no, 100).unwrap().len(), 6);
+}
+
+pub async fn votes_and_reminders_are_told(store: Arc<dyn Store>) {
+    take(&store, "ops", "n1", 1000).await;
+    let mut body = question("Where to?", None);
+    body.remind = Some(TTL);
+    let lease = begin(&store, "a", "n1", vec![asked(2, 1, body)]).await;
+    let park = Append { status: RunStatus::Waiting, rest: Rest::Park, ..append(&lease, 2, vec![]) };
+    store.append(park).await.unwrap();
+    store.fire_due(at(20_000), 10).await.unwrap();
+    let two = Who { count: 2, ..Who::default() };
+    let deciders = Some(Box::new(Deciders::new(vec![two], &Actor::local())));
+    for by in ["ann", "bob"] {
+        let vote = Decide { deciders: deciders.clone(), ..decide(&run("a"), 1, "x", by, 21_000) };
+        let decided = store.decide(vote).await.unwrap();
+        assert_eq!(matches!(decided, Decided::Voted(_)), by == "ann");
+    }
+    let told = told(&store).into_iter().map(|(what, _)| what).collect::<Vec<_>>();
+    let expected = [Happened::Requested, Happened::Reminded, Happened::Voted, Happened::Decided];
+    assert_eq!(told, expected);
+}
+
+pub async fn what_a_fork_brings_along_is_not_told(store: Arc<dyn Store>) {
+    take(&store, "ops", "n1", 1000).await;
+    let answered = decide(&run("a"), 1, "x", "ann", 1).decision;
+    let entries = vec![
+        entry(1, started(None)),
+        asked(2, 1, question("Where to?", None)),
+        entry(3, Event::Decided { request: 1, decision: answered, by: Actor::new("ann") }),
+        asked(4, 2, question("When?", None)),
+    ];
+    store.create_run(NewRun { entries, ..new_run("a") }).await.unwrap().unwrap();
+    assert_eq!(told(&store), [(Happened::Requested, "req_a_2".to_owned())]);
+}
+
+pub async fn a_webhook_is_delivered_to_by_one(store: Arc<dyn Store>) {
+    assert_eq!(take(&store, "ops", "n1", 1000).await, Some(0));
+    assert_eq!(take(&store, "ops", "n2", 2000).await, None, "somebody else delivers");
+    waiting(&store, "a", None).await;
+    let no = store.happened(0, 9).unwrap()[0].no;
+    assert!(!pass(&store, "ops", "n2", no, 2000).await);
+    assert_eq!(take(&store, "ops", "n1", 9000).await, Some(0), "it is prolonged");
+    assert_eq!(take(&store, "ops", "n2", 18_999).await, None);
+    assert_eq!(take(&store, "ops", "n2", 19_000).await, Some(0), "it has run out");
+    assert!(!pass(&store, "ops", "n1", no, 19_001).await, "who comes late moves nothing");
+    assert!(pass(&store, "ops", "n2", no, 19_001).await);
+    assert_eq!(take(&store, "ops", "n2", 19_002).await, Some(no));
+    assert!(pass(&store, "ops", "n2", 0, 19_003).await);
+    assert_eq!(take(&store, "ops", "n2", 19_004).await, Some(no), "it never goes back");
+}
+
+pub async fn events_are_kept_until_all_are_told(store: Arc<dyn Store>) {
+    take(&store, "one", "n1", 1000).await;
+    waiting(&store, "a", None).await;
+    let first = store.happened(0, 9).unwrap()[0].no;
+    assert_eq!(take(&store, "two", "n1", 1000).await, Some(first), "a new one begins here");
+    waiting(&store, "b", None).await;
+    let second = store.happened(first, 9).unwrap()[0].no;
+    assert!(pass(&store, "one", "n1", second, 1001).await);
+    let left: Vec<u64> = store.happened(0, 9).unwrap().iter().map(|event| event.no).collect();
+    assert_eq!(left, [second], "the other was not told yet");
+    assert!(pass(&store, "two", "n1", second, 1002).await);
+    assert!(store.happened(0, 9).unwrap().is_empty());
+    waiting(&store, "c", None).await;
+    assert!(store.happened(0, 9).unwrap()[0].no > second, "no number comes twice");
+    // Nobody waits for one that nobody has delivered to for a week.
+    let week = 7 * 24 * 3_600_000;
+    assert_eq!(take(&store, "one", "n1", week + 20_000).await, Some(second));
+    let last = store.happened(0, 9).unwrap()[0].no;
+    assert!(pass(&store, "one", "n1", last, week + 20_000).await);
+    assert!(store.happened(0, 9).unwrap().is_empty());
+}
+
+pub async fn a_tenant_does_not_deliver(store: Arc<dyn Store>) {
+    let view = scoped(Arc::clone(&store), Tenant::local());
+    let take = TakeWebhook { name: "ops".into(), node: node("n1"), now: at(1), ttl: TTL };
+    assert!(view.take_webhook(take).await.is_err());
+    let moved = MoveWebhook { name: "ops".into(), node: node("n1"), to: 1, now: at(1) };
+    assert!(view.move_webhook(moved).await.is_err());
+    assert!(view.happened(0, 9).is_err());
+}

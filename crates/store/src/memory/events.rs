@@ -1,0 +1,80 @@
+//! What happens to requests, and who has been told of it.
+
+use std::collections::BTreeMap;
+
+use signoff_core::Name;
+use signoff_core::time::Timestamp;
+
+use super::tables::Tables;
+use crate::events::FORGOTTEN_AFTER;
+use crate::{Happened, MoveWebhook, NodeId, RequestEvent, TakeWebhook};
+
+/// What happened, and who is told.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    told: Vec<RequestEvent>,
+    /// The number of the last one there ever was.
+    last: u64,
+    webhooks: BTreeMap<Name, Webhook>,
+}
+
+#[derive(Debug)]
+struct Webhook {
+    cursor: u64,
+    node: NodeId,
+    until: Timestamp,
+}
+
+impl Webhook {
+    /// Whether it is still waited for.
+    fn counts(&self, now: Timestamp) -> bool {
+        self.until.plus(FORGOTTEN_AFTER) > now
+    }
+}
+
+impl Tables {
+    /// Tells of a request, if there is anybody to be told.
+    pub(super) fn tell(&mut self, place: usize, what: Happened, at: Timestamp) {
+        let request = &self.requests[place].request;
+        let events = &mut self.events;
+        if events.webhooks.values().any(|webhook| webhook.counts(at)) {
+            events.last += 1;
+            events.told.push(RequestEvent {
+                no: events.last,
+                at,
+                what,
+                request: request.id.clone(),
+                tenant: request.tenant.clone(),
+            });
+        }
+    }
+}
+
+impl Events {
+    pub(super) fn after(&self, after: u64, limit: usize) -> Vec<RequestEvent> {
+        self.told.iter().filter(|event| event.no > after).take(limit).cloned().collect()
+    }
+
+    pub(super) fn take(&mut self, take: &TakeWebhook) -> Option<u64> {
+        let until = take.now.plus(take.ttl);
+        let new = || Webhook { cursor: self.last, node: take.node.clone(), until };
+        let webhook = self.webhooks.entry(take.name.clone()).or_insert_with(new);
+        if webhook.node != take.node && webhook.until > take.now {
+            return None;
+        }
+        webhook.node.clone_from(&take.node);
+        webhook.until = until;
+        Some(webhook.cursor)
+    }
+
+    pub(super) fn pass(&mut self, passed: &MoveWebhook) -> bool {
+        let own = self.webhooks.get_mut(&passed.name).filter(|it| it.node == passed.node);
+        let Some(webhook) = own else { return false };
+        webhook.cursor = webhook.cursor.max(passed.to);
+        let waited_for = self.webhooks.values().filter(|webhook| webhook.counts(passed.now));
+        if let Some(passed) = waited_for.map(|webhook| webhook.cursor).min() {
+            self.told.retain(|event| event.no > passed);
+        }
+        true
+    }
+}
