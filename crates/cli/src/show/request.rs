@@ -1,7 +1,7 @@
 //! A request as a person reads it before answering.
 
 use serde_json::Value;
-use signoff_core::request::{Request, RequestKind, RequestStatus};
+use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
 use signoff_core::{Decision, Timestamp, Workflow};
 
 use super::time::{local, until};
@@ -63,6 +63,10 @@ pub(crate) fn request(
         }
         blocks.extend(body.shown_proposal().map(|proposal| proposed(body.kind, proposal, style)));
     }
+    if body.kind == RequestKind::StepAfter {
+        let result = Some(&body.context["result"]).filter(|result| !result.is_null());
+        blocks.extend(result.map(|result| fields(result, "  ")));
+    }
     let warnings: Vec<String> =
         body.warnings().map(|it| format!("  ! {}", printable_line(it))).collect();
     if !warnings.is_empty() {
@@ -75,6 +79,12 @@ pub(crate) fn request(
     let mut notes = Vec::new();
     for reason in &body.reasons {
         notes.push(format!("  because: {}", printable_line(reason)));
+    }
+    if let Some(risk) = body.risk.filter(|risk| *risk >= Risk::High) {
+        notes.push(style.warn(&format!("  risk: {risk}")));
+    }
+    if let Some(who) = &body.who {
+        notes.push(format!("  to be decided by: {}", printable_line(who)));
     }
     if let Some(at) = body.expires_at {
         notes.push(style.warn(&format!("  answer by {} ({})", local(at), until(at, now))));
@@ -149,13 +159,26 @@ fn preview(preview: &Value) -> String {
     lines.join("\n")
 }
 
+/// What of a context is shown elsewhere, or is for programs.
+const HIDDEN: [&str; 9] = [
+    "proposal",
+    "shown",
+    "warnings",
+    "options",
+    "result",
+    "tool",
+    "digest",
+    "implementation",
+    "policy",
+];
+
 /// The small facts of a context; what is large is for `?`.
 fn context(context: &Value) -> String {
     let Value::Object(all) = context else { return String::new() };
     let facts: serde_json::Map<String, Value> = all
         .iter()
         .filter(|(name, value)| {
-            !matches!(name.as_str(), "proposal" | "shown" | "warnings" | "options")
+            !HIDDEN.contains(&name.as_str())
                 && !matches!(value, Value::Null | Value::Array(_) | Value::Object(_))
         })
         .map(|(name, value)| (name.clone(), short(&inline(value), 200).into()))

@@ -5,10 +5,10 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use signoff_core::RequestId;
+use signoff_core::{Decision, RequestId};
 use signoff_runtime::DecideRequest;
 
-use super::decide::{decide_as_said, read};
+use super::decide::{decide_request, read};
 use super::operation::of;
 use super::{Answer, Api, Operation, Verb};
 use crate::access::Caller;
@@ -79,14 +79,15 @@ async fn decide_many(
             let message = format!("/items/{n}: `request` is missing");
             return Err(ApiError::new(Problem::InvalidBody, message));
         };
-        items.push((RequestId::new(id), item));
+        let (decision, version) = read(item)?;
+        items.push((RequestId::new(id), decision, version));
     }
     if many.atomic {
         return all_or_none(&app, &caller, items).await;
     }
     let mut results = Vec::with_capacity(items.len());
-    for (id, item) in items {
-        results.push(match decide_as_said(&app, caller.clone(), id, item).await {
+    for (id, decision, version) in items {
+        results.push(match decide_request(&app, caller.clone(), id, decision, version).await {
             Ok(request) => json!({ "request": shape::request(&request) }),
             Err(error) => json!({ "error": error.into_fields().1 }),
         });
@@ -97,31 +98,21 @@ async fn decide_many(
 async fn all_or_none(
     app: &App,
     caller: &Caller,
-    items: Vec<(RequestId, Value)>,
+    items: Vec<(RequestId, Decision, Option<u32>)>,
 ) -> Result<Response, ApiError> {
-    let ids: Vec<RequestId> = items.iter().map(|(id, _)| id.clone()).collect();
-    let (mut decides, mut refused) = (Vec::new(), Vec::new());
-    for (n, (id, item)) in items.into_iter().enumerate() {
-        match read(item) {
-            Ok((decision, version)) => decides.push(
-                DecideRequest::new(id, decision)
-                    .by(caller.actor.clone())
-                    .with_roles(&caller.roles)
-                    .seen_at(version),
-            ),
-            Err(error) => refused.push((n, error)),
-        }
-    }
-    if refused.is_empty()
-        && let Err(why) = app.engine.decide_all(decides).await
-    {
-        refused = why.into_iter().map(|(n, error)| (n, error.into())).collect();
-    }
+    let ids: Vec<RequestId> = items.iter().map(|(id, ..)| id.clone()).collect();
+    let decides = items.into_iter().map(|(id, decision, version)| {
+        DecideRequest::new(id, decision)
+            .by(caller.actor.clone())
+            .with_roles(&caller.roles)
+            .seen_at(version)
+    });
+    let taken = app.engine.decide_all(decides.collect()).await;
     app.inbox.look_soon();
-    if !refused.is_empty() {
+    if let Err(refused) = taken {
         let of_each: Vec<Value> = refused
             .into_iter()
-            .map(|(n, error)| json!({ "item": n, "error": error.into_fields().1 }))
+            .map(|(n, error)| json!({ "item": n, "error": ApiError::from(error).into_fields().1 }))
             .collect();
         let message = format!("{} of them cannot be taken, so none was", of_each.len());
         return Err(

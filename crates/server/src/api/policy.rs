@@ -185,7 +185,11 @@ async fn test(app: App, Body(body): Body<Test>) -> Result<Response, ApiError> {
     if !problems.is_empty() {
         return Err(RuleError::Invalid(problems).into());
     }
-    let runs = body.runs.map_or(RUNS, usize::from).clamp(1, MAX_RUNS);
+    let runs = body.runs.map_or(RUNS, usize::from);
+    if !(1..=MAX_RUNS).contains(&runs) {
+        let message = format!("`runs` is a number from 1 to {MAX_RUNS}");
+        return Err(ApiError::new(Problem::InvalidBody, message));
+    }
     let trial = app.search(move |engine| Ok(engine.try_policy(&body.policy, runs)?)).await?;
     let Trial { runs, actions, ask, deny, changes } = trial;
     let changes = changes.iter().map(|change| json!(change)).collect();
