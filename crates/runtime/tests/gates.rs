@@ -90,3 +90,66 @@ async fn nobody_is_asked_about_what_cannot_be_done() {
         assert_eq!(paid.load(Ordering::Relaxed), 0);
     }
 }
+
+/// A tool that takes a while to show what it would do.
+#[derive(Debug)]
+struct Slow(ToolSpec);
+
+impl Tool for Slow {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call(
+        &self,
+        _: signoff_tools::Invocation,
+    ) -> signoff_tools::BoxFuture<'_, Result<Value, signoff_tools::ToolError>> {
+        Box::pin(async { Ok(json!("done")) })
+    }
+
+    fn preview(
+        &self,
+        arguments: &Value,
+    ) -> signoff_tools::BoxFuture<'_, Result<Option<Value>, signoff_tools::ToolError>> {
+        let n = arguments["n"].as_u64().unwrap_or(0);
+        Box::pin(async move {
+            tokio::time::sleep(std::time::Duration::from_millis(20 * n)).await;
+            Ok(Some(json!({ "summary": "slowly" })))
+        })
+    }
+}
+
+#[tokio::test]
+async fn all_calls_of_a_turn_are_asked_about_at_once() {
+    let spec = ToolSpec {
+        name: "slow".into(),
+        description: String::new(),
+        parameters: json!({ "type": "object" }),
+        effects: Effects::default(),
+    };
+    let tool: Arc<dyn Tool> = Arc::new(Slow(spec));
+    let three = move |ctx: Context, _: Arc<Value>| {
+        let tool = Arc::clone(&tool);
+        async move {
+            let call = |n: u64| {
+                let (ctx, tool) = (ctx.clone(), Arc::clone(&tool));
+                async move { ctx.call(&format!("call{n}"), &tool, &json!({ "n": n })).await }
+            };
+            let (one, two, three) = futures_util::join!(call(0), call(1), call(2));
+            Ok(json!([one.is_ok(), two.is_ok(), three.is_ok()]))
+        }
+    };
+    let build = move |engine: EngineBuilder| {
+        engine.built(WorkflowBuilder::new("three").function("three", three.clone()).gates(always()))
+    };
+    for world in World::all(build) {
+        let run = world.run("three", json!(null)).await;
+        let pending = world.pending(&run);
+        assert_eq!(pending.len(), 3, "one that waits does not keep the others from asking");
+        for request in pending {
+            world.answer(&request.id, Decision::approve()).await.unwrap();
+            world.engine.idle().await;
+        }
+        assert_eq!(world.status(&run), RunStatus::Completed);
+    }
+}

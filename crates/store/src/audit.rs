@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use signoff_core::Name;
@@ -97,6 +98,20 @@ impl AuditEntry {
     /// follows the empty text.
     pub fn follows(&self, before: &str) -> bool {
         self.hash == self.chained_to(before)
+    }
+
+    /// Whether it tells of the end of a request: a decision or an expiry. Other lines are about votes, reminders, what is
+    /// remembered, what gates said by themselves, and policies.
+    pub fn ends_request(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Line {
+            what: Option<String>,
+            decision: String,
+        }
+        let others =
+            ["reminded", "remembered", "consumed", "allow", "deny", "policy_set", "forgotten"];
+        serde_json::from_str::<Line>(&self.decision)
+            .is_ok_and(|line| line.what.is_none() && !others.contains(&line.decision.as_str()))
     }
 
     fn chained_to(&self, before: &str) -> String {

@@ -121,8 +121,19 @@ async fn check_5_gates_hold_inside_other_workflows_and_for_tool_servers() {
     std::fs::write(place.path("signoff.toml"), config).unwrap();
     let server = place.serve();
     let run = server.start("outer", "go").await;
+    let mut before = String::new();
     for file in [place.path("workspace/a.txt"), written] {
-        let request = server.pending(&run).await;
+        // The outer run waits for the inner one, which takes its time to ask.
+        let since = Instant::now();
+        let request = loop {
+            let found = server.read(&format!("/v1/requests?status=pending&run={run}")).await;
+            match found["data"][0]["id"].as_str().filter(|id| *id != before) {
+                Some(id) => break id.to_owned(),
+                None => assert!(since.elapsed() < PATIENCE, "{found}"),
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        before.clone_from(&request);
         let found = server.read(&format!("/v1/requests/{request}")).await;
         assert_eq!(
             found["agent_path"],

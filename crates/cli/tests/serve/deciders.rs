@@ -7,7 +7,7 @@ use signoff_testkit::process::PATIENCE;
 
 use crate::access::{add, get, post};
 use crate::gates::{WRITE, clerk};
-use crate::support::{Client, Place, text};
+use crate::support::{Client, Place, Stream, text};
 
 const APPROVE: &str = r#"{"decision":"approve"}"#;
 
@@ -113,4 +113,23 @@ async fn others_are_asked_when_nobody_answers() {
         assert!(since.elapsed() < PATIENCE);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+#[tokio::test]
+async fn a_vote_is_told_as_what_it_is() {
+    let place = Place::new();
+    let gate = "  - { name: before_file_edit, who: { count: 2 }, remind: 300ms }\n";
+    let server = clerk(&place, gate, WRITE);
+    let mut inbox = Stream::open(&server, "/v1/requests/events").await;
+    let run = server.start("clerk", "go").await;
+    let request = server.pending(&run).await;
+    assert_eq!(server.decide(&request, &json!({ "decision": "approve" })).await.0, 202);
+    let mut seen = Vec::new();
+    while !seen.contains(&json!("reminded")) {
+        let event = inbox.next().await.unwrap();
+        assert_eq!(event.data["request"]["status"], "pending", "{:?}", event.data);
+        seen.push(event.data["note"]["what"].clone());
+        seen.push(event.data["change"].clone());
+    }
+    assert!(seen.contains(&json!("voted")) && !seen.contains(&json!("decided")), "{seen:?}");
 }

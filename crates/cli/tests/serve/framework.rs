@@ -324,3 +324,35 @@ async fn both_are_answered_at_once() {
         .await;
     assert_eq!(again["id"], done[0]["response"]["id"], "the same again is the same response");
 }
+
+#[tokio::test]
+async fn a_tool_call_is_approved_as_one() {
+    for (approved, told) in [(true, "approved"), (false, "rejected")] {
+        let place = Place::new();
+        let gate = "  - { name: before_file_edit }\n";
+        let server = crate::gates::clerk(&place, gate, crate::gates::WRITE);
+        let start =
+            json!({ "model": "clerk", "input": "go", "stream": true, "conversation": "c1" });
+        let first = server.tells("/v1/responses", &start).await;
+        let asked = of_type(&first, "function_approval.requested");
+        let (asked, call) = (asked[0], &asked[0]["function_call"]);
+        assert_eq!(call["name"], "write_file", "{asked}");
+        assert_eq!(call["arguments"], json!({ "path": "a.txt", "content": "hello" }));
+        let part = json!({
+            "type": "function_approval_response",
+            "request_id": asked["request_id"],
+            "approved": approved,
+        });
+        let answer = json!({
+            "model": "clerk",
+            "input": [{ "type": "message", "role": "user", "content": [part] }],
+            "stream": true,
+            "conversation": "c1",
+        });
+        let second = server.tells("/v1/responses", &answer).await;
+        let responded = of_type(&second, "function_approval.responded");
+        assert_eq!(responded.len(), 1, "{told}: {second:?}");
+        assert_eq!(responded[0]["request_id"], asked["request_id"]);
+        assert_eq!(place.path("workspace/a.txt").exists(), approved, "{told}");
+    }
+}

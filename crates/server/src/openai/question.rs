@@ -73,13 +73,11 @@ impl Question<'_> {
 
     /// The call that is to be approved.
     fn call(&self) -> Value {
-        let proposal = self.body.proposal().unwrap_or(&self.body.context);
-        let name = proposal.get("tool").or_else(|| proposal.get("name"));
         json!({
             "id": self.id,
             "occurrence_id": self.id,
-            "name": name.and_then(Value::as_str).unwrap_or(self.source),
-            "arguments": proposal.get("arguments").unwrap_or(proposal),
+            "name": self.body.context["tool"].as_str().unwrap_or(self.source),
+            "arguments": self.body.proposal(),
         })
     }
 
@@ -113,8 +111,8 @@ mod tests {
 
     #[test]
     fn a_tool_call_is_asked_for_as_one() {
-        let proposal = json!({ "tool": "delete", "arguments": { "path": "a.txt" } });
-        let mut body = RequestBody::approval("May it?", proposal);
+        let mut body = RequestBody::approval("May it?", json!({ "path": "a.txt" }));
+        body.context["tool"] = "delete".into();
         let id = RunId::from_unique("x").request(1);
         let told = |body: &RequestBody| {
             let question = Question { id: id.clone(), body, source: "engineer", state: None };

@@ -192,7 +192,9 @@ impl Desk {
             let lines = store.audit(None, read.ends.audit, PAGE)?;
             let whole = lines.len() == PAGE;
             for line in lines {
-                if let Some(request) = store.request(&line.request)? {
+                if line.ends_request()
+                    && let Some(request) = store.request(&line.request)?
+                {
                     let what = match request.status {
                         RequestStatus::Expired => What::Expired,
                         _ => What::Decided,

@@ -151,6 +151,8 @@ impl Context {
                 if rules.policies.is_empty() {
                     return Ok(Cleared::Go(changed));
                 }
+                // Other calls of the same turn may wait for people by now; this one does not yet.
+                let _busy = self.mark(|link| &mut link.busy);
                 // Nobody is asked about what cannot be done.
                 if let Err(problems) = self.cell.engine.schemas.check(&subject.spec.parameters, now)
                 {

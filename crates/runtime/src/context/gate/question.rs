@@ -135,7 +135,9 @@ impl Context {
             asked.reasons.push("nobody answered in time before".to_owned());
             asked.context["stage"] = stage.into();
         }
-        asked.context["on_timeout"] = json!(on_timeout);
+        if judged.within.is_some() {
+            asked.context["on_timeout"] = json!(on_timeout);
+        }
         on_timeout
     }
 }
