@@ -12,3 +12,5 @@ mod slow;
 mod sockets;
 #[path = "server/support.rs"]
 mod support;
+#[path = "server/webhooks.rs"]
+mod webhooks;

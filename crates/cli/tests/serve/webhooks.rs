@@ -224,6 +224,8 @@ fn what_is_wrong_is_said_at_the_start() {
             format!("[webhooks.ops]: secret_env: the environment variable {ENV} is not set");
         assert!(ended.stderr.contains(&problem), "{}", ended.stderr);
     }
+    let schema = Process::start(&mut place.command(&["schema", "config"])).wait();
+    assert!(schema.stdout.concat().contains("secret_env"), "editors know the keys");
     // Commands that tell nobody do not need it.
     let ended = Process::start(place.command(&["runs"]).env_remove(ENV)).wait();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);

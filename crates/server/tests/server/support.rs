@@ -28,7 +28,11 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start(change: impl FnOnce(&mut Settings)) -> Self {
-        let engine = engine(Arc::new(MemoryStore::new()));
+        Self::around(engine(Arc::new(MemoryStore::new())), change).await
+    }
+
+    /// A server around an engine.
+    pub(crate) async fn around(engine: Engine, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings::new(([127, 0, 0, 1], 0).into());
         change(&mut settings);
         let server = Server::bind(engine.clone(), settings).await.unwrap();
@@ -93,7 +97,7 @@ fn lengthy() -> WorkflowBuilder {
     })
 }
 
-fn asking() -> WorkflowBuilder {
+pub(crate) fn asking() -> WorkflowBuilder {
     WorkflowBuilder::new("asking").function("ask", |ctx: Context, _| async move {
         ctx.ask("it", RequestBody::input("Well?")).await?;
         Ok(json!("done"))
