@@ -3,7 +3,7 @@
 //! A condition is often a chain of `&&`. If one link is false, all of it is, whatever the others are or fail with; so a plain
 //! link that is false spares the evaluation. What is not plain is left to the evaluation.
 
-use cel::common::ast::{CallExpr, Expr as Node, IdedExpr, LiteralValue};
+use cel::common::ast::{CallExpr, ComprehensionExpr, Expr as Node, IdedExpr, LiteralValue};
 
 use crate::expr::Expr;
 
@@ -20,6 +20,29 @@ pub(crate) enum Demand {
     Ends(Vec<String>, String),
     /// The number at this path is more than this.
     Above(Vec<String>, i64),
+    /// One of the texts of the list at this path is, begins or ends so.
+    Any(Vec<String>, Way, String),
+}
+
+/// How a text is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Is,
+    Begins,
+    Ends,
+    Contains,
+}
+
+impl Way {
+    /// Whether `text` is so.
+    pub(crate) fn holds(self, text: &str, wanted: &str) -> bool {
+        match self {
+            Self::Is => text == wanted,
+            Self::Begins => text.starts_with(wanted),
+            Self::Ends => text.ends_with(wanted),
+            Self::Contains => text.contains(wanted),
+        }
+    }
 }
 
 impl Demand {
@@ -28,11 +51,11 @@ impl Demand {
         let mut demands = Vec::new();
         let mut todo = vec![expr.root()];
         while let Some(node) = todo.pop() {
-            let Node::Call(call) = &node.expr else { continue };
-            if call.func_name == "_&&_" {
-                todo.extend(&call.args);
-            } else {
-                demands.extend(plain(call, variable));
+            match &node.expr {
+                Node::Call(call) if call.func_name == "_&&_" => todo.extend(&call.args),
+                Node::Call(call) => demands.extend(plain(call, variable)),
+                Node::Comprehension(each) => demands.extend(any(each, variable)),
+                _ => {}
             }
         }
         demands
@@ -52,6 +75,38 @@ fn plain(call: &CallExpr, variable: &str) -> Option<Demand> {
         ("_>_", None, [number, bound]) => Some(Demand::Above(path(number)?, whole(bound)?)),
         _ => None,
     }
+}
+
+/// `list.exists(x, x.endsWith("…"))` and its like.
+fn any(each: &ComprehensionExpr, variable: &str) -> Option<Demand> {
+    let list = path(&each.iter_range, variable)?;
+    let is = |node: &IdedExpr, name: &str| matches!(&node.expr, Node::Ident(it) if it == name);
+    let starts_false =
+        matches!(&each.accu_init.expr, Node::Literal(LiteralValue::Boolean(it)) if !*it.inner());
+    let (Node::Call(step), true) = (&each.loop_step.expr, starts_false) else { return None };
+    let [before, Node::Call(test)] = (match (step.func_name.as_str(), step.args.as_slice()) {
+        ("_||_", [before, test]) if is(&each.result, &each.accu_var) => [&before.expr, &test.expr],
+        _ => return None,
+    }) else {
+        return None;
+    };
+    if !matches!(before, Node::Ident(it) if *it == each.accu_var) {
+        return None;
+    }
+    let (way, wanted) = match (test.func_name.as_str(), &test.target, test.args.as_slice()) {
+        ("_==_", None, [one, other]) if is(one, &each.iter_var) => (Way::Is, text(other)?),
+        (name, Some(target), [wanted]) if is(target, &each.iter_var) => {
+            let way = match name {
+                "startsWith" => Way::Begins,
+                "endsWith" => Way::Ends,
+                "contains" => Way::Contains,
+                _ => return None,
+            };
+            (way, text(wanted)?)
+        }
+        _ => return None,
+    };
+    Some(Demand::Any(list, way, wanted))
 }
 
 /// The fields below the variable, outermost first.
@@ -107,6 +162,10 @@ mod tests {
         ] {
             assert!(found.contains(&demand), "{found:?}");
         }
+        let any = Demand::Any(path(&["l"]), Way::Ends, "z".into());
+        assert_eq!(demands("a.l.exists(x, x.endsWith('z'))"), [any]);
+        assert!(demands("a.l.all(x, x.endsWith('z'))").is_empty());
+        assert!(demands("a.l.exists(x, x.endsWith(a.z))").is_empty());
         assert_eq!(demands("'y' == a.x"), [Demand::Is(path(&["x"]), "y".into())]);
         for other in
             ["a.x == 'y' || a.z == 'y'", "!(a.x == 'y')", "a.x != 'y'", "a.x == a.y", "true"]

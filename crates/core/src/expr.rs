@@ -174,6 +174,20 @@ impl std::fmt::Debug for Scope {
 }
 
 impl Scope {
+    /// A scope with one variable: an object, with one field more.
+    pub(crate) fn of_object(name: &str, object: &Value, more: (&str, &Value)) -> Self {
+        let mut fields: std::collections::HashMap<String, cel::Value> = object
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (name.clone(), to_cel(value)))
+            .collect();
+        fields.insert(more.0.to_owned(), to_cel(more.1));
+        let mut context = cel::Context::with_env(Arc::clone(&FUNCTIONS));
+        context.add_variable_from_value(name, cel::Value::from(fields));
+        Self(context)
+    }
+
     /// A scope with these variables.
     pub fn new(variables: &[(&str, &Value)]) -> Self {
         let mut context = cel::Context::with_env(Arc::clone(&FUNCTIONS));

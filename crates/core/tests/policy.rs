@@ -247,6 +247,9 @@ fn plain_links_say_what_the_whole_says() {
         "action.arguments.path.endsWith('.rs') && action.phase == 'control'",
         "action.agent == 'ann' || action.tool == 'write_file'",
         "action.arguments.path == 7",
+        "action.targets.exists(t, t.endsWith('.rs'))",
+        "action.targets.exists(t, t.contains('b')) && action.arguments.nothing == 1",
+        "action.targets.exists(t, t == 'b' || t == 'c')",
     ];
     let actions = [
         write("src/a.rs"),

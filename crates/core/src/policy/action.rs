@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::demand::Demand;
+use crate::expr::Scope;
 use crate::id::Name;
 use crate::journal::Cost;
 use crate::tool::Effects;
@@ -142,10 +143,21 @@ impl Action {
 
     /// As conditions see it.
     pub fn to_json(&self) -> Value {
+        let mut all = self.facts();
+        all["arguments"] = self.arguments.clone();
+        all
+    }
+
+    /// The same, to evaluate conditions with.
+    pub(super) fn scope(&self) -> Scope {
+        Scope::of_object("action", &self.facts(), ("arguments", &self.arguments))
+    }
+
+    /// All but the arguments, which may be large.
+    fn facts(&self) -> Value {
         json!({
             "kind": self.kind.as_str(),
             "tool": self.name,
-            "arguments": self.arguments,
             "effects": self.effects.names(),
             "targets": self.targets,
             "command": self.command,
@@ -175,6 +187,11 @@ impl Action {
                     _ => true,
                 }
             }
+            Demand::Any(path, way, wanted) => match path.as_slice() {
+                [list] if list == "targets" => self.targets.iter().any(|it| way.holds(it, wanted)),
+                [list] if list == "command" => self.command.iter().any(|it| way.holds(it, wanted)),
+                _ => true,
+            },
             Demand::Above(path, bound) => match path.as_slice() {
                 [counts, name] if counts == "counts" => {
                     self.counts.named(name).is_none_or(|count| i64::from(count) > *bound)

@@ -274,7 +274,7 @@ impl Gate {
         if !self.demands.iter().all(|demand| action.may_meet(demand)) {
             return (false, None);
         }
-        let scope = || scope.get_or_init(|| Scope::new(&[("action", &action.to_json())]));
+        let scope = || scope.get_or_init(|| action.scope());
         let condition = |expr: &crate::expr::Expr| match expr.holds_in(scope()) {
             Ok(holds) => (holds, None),
             Err(problem) => (true, Some(problem)),
