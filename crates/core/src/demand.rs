@@ -108,7 +108,9 @@ mod tests {
             assert!(found.contains(&demand), "{found:?}");
         }
         assert_eq!(demands("'y' == a.x"), [Demand::Is(path(&["x"]), "y".into())]);
-        for other in ["a.x == 'y' || a.z == 'y'", "!(a.x == 'y')", "a.x != 'y'", "a.x == a.y", "true"] {
+        for other in
+            ["a.x == 'y' || a.z == 'y'", "!(a.x == 'y')", "a.x != 'y'", "a.x == a.y", "true"]
+        {
             assert!(demands(other).is_empty(), "{other}");
         }
     }

@@ -253,8 +253,15 @@ fn plain_links_say_what_the_whole_says() {
         write("b"),
         Action { counts: Counts { writes: 9, ..Counts::default() }, ..write("src/a") },
         Action { phase: Some("control".into()), ..write("x.rs") },
-        Action::tool("other", json!({ "path": 7 }), Effects { network: true, ..Effects::default() }),
-        Action { agent_path: vec!["ann".into()], ..Action::tool("z", json!({}), Effects::default()) },
+        Action::tool(
+            "other",
+            json!({ "path": 7 }),
+            Effects { network: true, ..Effects::default() },
+        ),
+        Action {
+            agent_path: vec!["ann".into()],
+            ..Action::tool("z", json!({}), Effects::default())
+        },
     ];
     for condition in conditions {
         // With a link that is always true but not plain, everything is evaluated.

@@ -14,6 +14,7 @@ mod conversation;
 mod entries;
 #[cfg(feature = "failpoints")]
 pub mod failpoint;
+mod links;
 mod memory;
 mod people;
 mod rules;
@@ -27,6 +28,7 @@ pub use contract::{
     Rest, RunFilter, RunRecord, Scope, Snapshot, Store, StoreError,
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
+pub use links::AddLink;
 pub use memory::MemoryStore;
 pub use people::{Mark, Marked, Note, NoteLine, Noted, User};
 pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};

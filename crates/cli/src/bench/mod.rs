@@ -49,8 +49,10 @@ pub(crate) struct BenchArgs {
     pub(crate) database: Option<std::path::PathBuf>,
 }
 
-const NAMES: &[&str] =
-    &["w1", "w2", "w3", "w4", "w5", "w6", "w7", "answers", "streams", "agents", "storage", "load", "policy"];
+const NAMES: &[&str] = &[
+    "w1", "w2", "w3", "w4", "w5", "w6", "w7", "answers", "streams", "agents", "storage", "load",
+    "policy",
+];
 /// What the benchmarks start in other processes.
 const MODEL_SERVER: &str = "model-server";
 const LOOK: &str = "look";

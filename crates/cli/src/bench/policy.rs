@@ -17,7 +17,9 @@ fn gates(count: usize) -> anyhow::Result<PolicyFile> {
         let when = match n % 5 {
             0 => format!("action.kind == 'tool' && action.tool == 'tool_{n}'"),
             1 => format!("'network' in action.effects && action.environment == 'place_{n}'"),
-            2 => format!("action.tool == 'write_file' && action.arguments.path.startsWith('dir_{n}/')"),
+            2 => format!(
+                "action.tool == 'write_file' && action.arguments.path.startsWith('dir_{n}/')"
+            ),
             3 => format!("action.counts.writes > {} && action.agent == 'agent_{n}'", 100 + n),
             _ => format!("action.targets.exists(t, t.endsWith('.ext{n}'))"),
         };

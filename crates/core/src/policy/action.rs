@@ -166,13 +166,15 @@ impl Action {
             Demand::Is(path, text) => self.text_at(path).is_none_or(|it| it == text),
             Demand::Begins(path, text) => self.text_at(path).is_none_or(|it| it.starts_with(text)),
             Demand::Ends(path, text) => self.text_at(path).is_none_or(|it| it.ends_with(text)),
-            Demand::Has(path, text) => match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-                ["effects"] => self.effects.names().contains(&text.as_str()),
-                ["targets"] => self.targets.contains(text),
-                ["command"] => self.command.contains(text),
-                ["agent_path"] => self.agent_path.iter().any(|agent| **agent == **text),
-                _ => true,
-            },
+            Demand::Has(path, text) => {
+                match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                    ["effects"] => self.effects.names().contains(&text.as_str()),
+                    ["targets"] => self.targets.contains(text),
+                    ["command"] => self.command.contains(text),
+                    ["agent_path"] => self.agent_path.iter().any(|agent| **agent == **text),
+                    _ => true,
+                }
+            }
             Demand::Above(path, bound) => match path.as_slice() {
                 [counts, name] if counts == "counts" => {
                     self.counts.named(name).is_none_or(|count| i64::from(count) > *bound)

@@ -15,10 +15,10 @@ use signoff_core::policy::Grant;
 use signoff_core::request::{Request, RequestStatus};
 use signoff_core::{ConversationId, Name, RequestId, RunId, Seq, Span, Tenant, Timestamp};
 use signoff_store::{
-    Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
-    Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease, LoadedRun, Mark,
-    Marked, MemoryStore, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, PutPolicy,
-    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
+    AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
+    LoadedRun, Mark, Marked, MemoryStore, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
+    PolicyRecord, PutPolicy, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, User,
 };
 
 use super::dice::Dice;
@@ -446,6 +446,14 @@ impl Store for Faulty {
 
     fn users(&self) -> Result<Vec<User>, StoreError> {
         self.read(MemoryStore::users)
+    }
+
+    fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.disk.store.add_link(link)
+    }
+
+    fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>> {
+        self.disk.store.secret(name, new)
     }
 
     fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {

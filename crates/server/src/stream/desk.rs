@@ -192,7 +192,8 @@ impl Desk {
             let lines = store.audit(None, read.ends.audit, PAGE)?;
             let whole = lines.len() == PAGE;
             for line in lines {
-                if let Some(request) = store.request(&line.request)? {
+                let found = if line.is_link() { None } else { store.request(&line.request)? };
+                if let Some(request) = found {
                     let what = match request.status {
                         RequestStatus::Expired => What::Expired,
                         _ => What::Decided,

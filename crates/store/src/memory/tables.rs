@@ -39,6 +39,7 @@ pub(super) struct Tables {
     pub(super) conversations: Vec<ConversationRecord>,
     pub(super) policies: HashMap<Tenant, PolicyRecord>,
     pub(super) grants: Vec<Grant>,
+    pub(super) secrets: HashMap<String, String>,
 }
 
 #[derive(Debug)]

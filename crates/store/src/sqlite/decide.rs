@@ -15,6 +15,7 @@ use super::timers::{drop_timer, set_timer};
 use super::users::{add_note, notes};
 use super::writer::{Command, Stop};
 use crate::audit::{EXPIRED, REMINDED, clock_actor};
+use crate::links::by_link;
 use crate::people::{Noted, votes_with};
 use crate::{AuditEntry, Decide, Decided, DecidedAll, Due, Lease, StoreError};
 
@@ -54,7 +55,8 @@ impl Command for Decide {
         if found.expires_at.is_some() {
             drop_timer(db, found.run, &Due::Request { request: found.number })?;
         }
-        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), found.tenant, decision)?;
+        let said = by_link(decision, self.link.as_ref());
+        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), found.tenant, said)?;
         if let Some(grant) = &self.grant {
             add_grant(db, grant)?;
         }
@@ -125,7 +127,8 @@ impl Decide {
             .prepare_cached("UPDATE requests SET version = version + 1 WHERE no = ?1")?
             .execute(params![found.no])?;
         let tenant = found.tenant.clone();
-        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), tenant, json(&noted)?)?;
+        let said = by_link(json(&noted)?, self.link.as_ref());
+        add_audit_line(db, self.at, self.by.clone(), self.request.clone(), tenant, said)?;
         Ok(false)
     }
 }
