@@ -25,6 +25,8 @@ mod errors;
 mod framework;
 #[path = "serve/gates.rs"]
 mod gates;
+#[path = "serve/links.rs"]
+mod links;
 #[path = "serve/logs.rs"]
 mod logs;
 #[path = "serve/marks.rs"]

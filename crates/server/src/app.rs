@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use signoff_core::Tenant;
 use signoff_runtime::Engine;
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::{Access, Caller};
 use crate::error::{ApiError, Problem};
+use crate::link::Key;
 use crate::metrics::Metrics;
 use crate::serve::Settings;
 use crate::stream::{Hub, Inbox};
@@ -43,10 +45,7 @@ impl FromRequestParts<App> for App {
 
     async fn from_request_parts(parts: &mut Parts, whole: &App) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, whole).await?;
-        Ok(Self {
-            shared: Arc::clone(&whole.shared),
-            engine: whole.engine.for_tenant(caller.tenant),
-        })
+        Ok(whole.for_tenant(caller.tenant))
     }
 }
 
@@ -57,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) access: Access,
+    /// Signs links.
+    pub(crate) links: Key,
     pub(crate) settings: Settings,
     pub(crate) openapi: bytes::Bytes,
     /// True from the moment the server is to stop.
@@ -71,6 +72,7 @@ impl App {
     pub(crate) fn new(
         engine: Engine,
         access: Access,
+        links: Key,
         settings: Settings,
         stopping: watch::Receiver<bool>,
     ) -> Self {
@@ -81,6 +83,7 @@ impl App {
             inbox,
             metrics,
             access,
+            links,
             settings,
             openapi: crate::openapi::document().to_string().into(),
             stopping,
@@ -89,6 +92,11 @@ impl App {
             searches: Semaphore::new(SEARCHES),
         };
         Self { shared: Arc::new(shared), engine }
+    }
+
+    /// The same as a tenant sees it.
+    pub(crate) fn for_tenant(&self, tenant: Tenant) -> Self {
+        Self { shared: Arc::clone(&self.shared), engine: self.engine.for_tenant(tenant) }
     }
 
     /// Reads one thing from the store, away from the threads that serve connections.

@@ -20,6 +20,8 @@ pub(crate) enum Problem {
     InvalidPath,
     MissingToken,
     InvalidToken,
+    InvalidLink,
+    LinkExpired,
     NotPermitted,
     TooManyRequests,
     HostRefused,
@@ -78,6 +80,8 @@ impl Problem {
             Self::InvalidPath => "invalid_path",
             Self::MissingToken => "missing_token",
             Self::InvalidToken => "invalid_token",
+            Self::InvalidLink => "invalid_link",
+            Self::LinkExpired => "link_expired",
             Self::NotPermitted => "not_permitted",
             Self::TooManyRequests => "too_many_requests",
             Self::HostRefused => "host_refused",
@@ -141,6 +145,7 @@ impl Problem {
             }
             Self::HostRefused
             | Self::OriginRefused
+            | Self::InvalidLink
             | Self::NotPermitted
             | Self::NotAsked
             | Self::OwnRun => StatusCode::FORBIDDEN,
@@ -163,7 +168,7 @@ impl Problem {
             | Self::AlreadyClaimed
             | Self::NoneDecided
             | Self::RunOver => StatusCode::CONFLICT,
-            Self::Expired | Self::Cancelled => StatusCode::GONE,
+            Self::Expired | Self::Cancelled | Self::LinkExpired => StatusCode::GONE,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::InvalidInput

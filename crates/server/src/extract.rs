@@ -4,6 +4,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,6 +12,9 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::error::{ApiError, Problem, nearest};
+
+/// How a page sends a form.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A JSON answer.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
@@ -85,30 +89,11 @@ impl FromRequest<App> for AnyBody {
 
 impl Body<Value> {
     async fn read(request: Request, app: &App) -> Result<Self, ApiError> {
-        let (parts, body) = request.into_parts();
-        let limit = app.settings.max_body;
-        let too_large = || {
-            ApiError::new(Problem::BodyTooLarge, format!("the body has more than {limit} bytes"))
-        };
-        if declared(&parts.headers).is_some_and(|length| length > limit as u64) {
-            return Err(too_large());
-        }
-        let reading =
-            tokio::time::timeout(app.settings.body_timeout, Limited::new(body, limit).collect());
-        let bytes = match reading.await {
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),
-            Ok(Err(_)) => {
-                return Err(ApiError::new(Problem::MalformedJson, "the body was cut off"));
-            }
-            Err(_) => {
-                return Err(ApiError::new(Problem::BodyTimeout, "the body took too long to come"));
-            }
-        };
+        let (headers, bytes) = received(request, app).await?;
         if bytes.is_empty() {
             return Ok(Self(Value::Object(serde_json::Map::new())));
         }
-        if !is_json(&parts.headers) {
+        if !is(&headers, "application/json") {
             return Err(ApiError::new(Problem::UnsupportedMediaType, "the body must be JSON")
                 .hint("send it with `Content-Type: application/json`"));
         }
@@ -118,14 +103,44 @@ impl Body<Value> {
     }
 }
 
+/// What the form of a page was filled in with, where every field must be known.
+pub(crate) async fn form<T: DeserializeOwned>(request: Request, app: &App) -> Result<T, ApiError> {
+    let (headers, bytes) = received(request, app).await?;
+    if !is(&headers, FORM) {
+        return Err(ApiError::new(Problem::UnsupportedMediaType, "the body must be a form")
+            .hint(format!("send it with `Content-Type: {FORM}`")));
+    }
+    serde_urlencoded::from_bytes(&bytes)
+        .map_err(|error| refused(Problem::InvalidBody, "the form", &error.to_string()))
+}
+
+/// The whole body of a request, if it is not too large and comes in time.
+async fn received(request: Request, app: &App) -> Result<(HeaderMap, Bytes), ApiError> {
+    let (parts, body) = request.into_parts();
+    let limit = app.settings.max_body;
+    let too_large =
+        || ApiError::new(Problem::BodyTooLarge, format!("the body has more than {limit} bytes"));
+    if declared(&parts.headers).is_some_and(|length| length > limit as u64) {
+        return Err(too_large());
+    }
+    let reading =
+        tokio::time::timeout(app.settings.body_timeout, Limited::new(body, limit).collect());
+    match reading.await {
+        Ok(Ok(body)) => Ok((parts.headers, body.to_bytes())),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(ApiError::new(Problem::MalformedJson, "the body was cut off")),
+        Err(_) => Err(ApiError::new(Problem::BodyTimeout, "the body took too long to come")),
+    }
+}
+
 fn declared(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+fn is(headers: &HeaderMap, media: &str) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.and_then(|kind| kind.split(';').next())
-        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(media))
 }
 
 /// A value as a shape of ours.

@@ -13,6 +13,7 @@ mod devui;
 mod error;
 mod extract;
 mod idempotency;
+mod link;
 mod metrics;
 mod openai;
 mod openapi;

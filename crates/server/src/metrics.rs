@@ -13,7 +13,7 @@ use signoff_core::journal::Event;
 use signoff_traces::Counts;
 use tracing::field::display;
 
-use crate::access::Caller;
+use crate::access::{Caller, LINKS};
 use crate::app::App;
 use crate::process;
 
@@ -127,11 +127,13 @@ fn one(text: &mut String, name: &str, kind: &str, help: &str, value: impl std::f
 }
 
 /// Counts a request and writes one line about it. Nothing of what it carries is written: neither
-/// body nor headers nor query.
+/// body nor headers nor query, nor what stands in a link.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    let path = request.uri().path().to_owned();
+    let path = request.uri().path();
+    // A link is as good as a token.
+    let path = if path.starts_with(LINKS) { LINKS } else { path }.to_owned();
     let since = tokio::time::Instant::now();
     let response = next.run(request).await;
     let status = response.status().as_u16();

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api::{Operation, api};
 use crate::error::Problem;
+use crate::extract::FORM;
 use crate::shape;
 
 /// What any request can be answered with, besides what its operation says.
@@ -29,6 +30,11 @@ const BODY: [Problem; 5] = [
     Problem::BodyTooLarge,
     Problem::UnsupportedMediaType,
 ];
+
+/// Operations whose body is what a page sends, and no JSON.
+const FORMS: [&str; 1] = ["decide_by_link"];
+/// What people read; who is answered with it is told of errors by it as well.
+const PAGE: &str = "text/html";
 
 /// The `OpenAPI` document.
 pub fn document() -> Value {
@@ -91,7 +97,8 @@ fn describe(
     });
     if let Some(body) = operation.body {
         let schema = body(reading);
-        let content = json!({ "application/json": { "schema": schema } });
+        let media = if FORMS.contains(&operation.id) { FORM } else { "application/json" };
+        let content = json!({ media: { "schema": schema } });
         described["requestBody"] =
             json!({ "required": needed(&schema, reading), "content": content });
     }
@@ -114,6 +121,7 @@ fn failures(operation: &Operation, error: &Schema) -> impl Iterator<Item = (Stri
     let mut codes: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
     let in_path = operation.path.contains('{').then_some(&Problem::InvalidPath);
     let body = if operation.body.is_some() { &BODY[..] } else { &[] };
+    let page = operation.answers.iter().any(|answer| answer.media == PAGE);
     let query = operation.query.is_some().then_some(&Problem::InvalidQuery);
     for problem in ALWAYS.iter().chain(in_path).chain(query).chain(body).chain(operation.problems) {
         let known = codes.entry(problem.status().as_u16()).or_default();
@@ -122,10 +130,13 @@ fn failures(operation: &Operation, error: &Schema) -> impl Iterator<Item = (Stri
         }
     }
     codes.into_iter().map(move |(status, codes)| {
-        let response = json!({
+        let mut response = json!({
             "description": format!("`{}`", codes.join("`, `")),
             "content": { "application/json": { "schema": error } },
         });
+        if page {
+            response["content"][PAGE] = json!({});
+        }
         (status.to_string(), response)
     })
 }

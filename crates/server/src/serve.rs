@@ -11,7 +11,7 @@ use axum::middleware;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use signoff_runtime::Engine;
+use signoff_runtime::{Engine, new_secret};
 use signoff_store::{Scope, StoreError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 use crate::access::{self, Access, Users};
 use crate::app::App;
 use crate::devui::{self, Page};
+use crate::link::{self, Key};
 use crate::webhooks::{Delivery, Webhook};
 use crate::{api, metrics, process};
 
@@ -107,6 +108,9 @@ pub enum ServeError {
     /// The users cannot be read.
     #[error("the users cannot be read: {0}")]
     Users(#[from] StoreError),
+    /// The secret that signs links cannot be read or made.
+    #[error("the secret that signs links cannot be read: {0}")]
+    Secret(StoreError),
     /// The system refuses.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -125,6 +129,7 @@ pub struct Server {
     settings: Settings,
     engine: Engine,
     users: Arc<Users>,
+    links: Key,
 }
 
 impl Server {
@@ -135,6 +140,8 @@ impl Server {
         if !address.ip().is_loopback() && !users.any() {
             return Err(ServeError::NotLoopback(address));
         }
+        let kept = engine.store().secret(link::SECRET, new_secret()).await;
+        let links = Key::new(&kept.map_err(ServeError::Secret)?);
         process::allow_connections();
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => ServeError::InUse(address),
@@ -142,7 +149,7 @@ impl Server {
         };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, settings, engine, users })
+        Ok(Self { listener, address, settings, engine, users, links })
     }
 
     /// Where it listens: with the port that was found, if none was named.
@@ -153,12 +160,12 @@ impl Server {
     /// Answers until `stop` resolves; then lets streams and runs come to rest, for a while. What is not
     /// at rest by then is found by whoever comes next: nothing of it is lost.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, address, settings, engine, users } = self;
+        let Self { listener, address, settings, engine, users, links } = self;
         let grace = settings.grace;
         let (stopping, watch_stopping) = watch::channel(false);
         let access = Access::new(address, &settings.origins, Arc::clone(&users), settings.max_rate);
         let connections = Arc::new(Semaphore::new(settings.max_connections));
-        let app = App::new(engine.clone(), access, settings, watch_stopping);
+        let app = App::new(engine.clone(), access, links, settings, watch_stopping);
         let relay = Arc::clone(&app.hub);
         let mut helpers = vec![
             tokio::spawn(async move { relay.relay().await }),

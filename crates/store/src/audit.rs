@@ -108,8 +108,16 @@ impl AuditEntry {
             what: Option<String>,
             decision: String,
         }
-        let others =
-            ["reminded", "remembered", "consumed", "allow", "deny", "policy_set", "forgotten"];
+        let others = [
+            "reminded",
+            "remembered",
+            "consumed",
+            "linked",
+            "allow",
+            "deny",
+            "policy_set",
+            "forgotten",
+        ];
         serde_json::from_str::<Line>(&self.decision)
             .is_ok_and(|line| line.what.is_none() && !others.contains(&line.decision.as_str()))
     }

@@ -33,6 +33,7 @@ use signoff_core::{Actor, Decision};
 
 use crate::conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 use crate::events::{MoveWebhook, RequestEvent, TakeWebhook};
+use crate::links::AddLink;
 use crate::people::{Mark, Marked, Note, NoteLine, User};
 use crate::rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 
@@ -272,6 +273,8 @@ pub struct Decide {
     pub deciders: Option<Box<Deciders>>,
     /// What is to be remembered of it.
     pub grant: Option<Box<Grant>>,
+    /// The link it came by, for the audit.
+    pub link: Option<Name>,
     /// Take a lease on the run along with it, if nobody holds one.
     pub claim: Option<Claim>,
 }
@@ -585,6 +588,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// Uses something that is remembered for so many times. `false` if it is used up or taken back.
     fn use_grant(&self, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// Notes in the audit that a link was made. Refused with [`StoreError::UnknownRequest`].
+    fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// The secret of this name. The first who asks gives it: it is `new` then, and stays so.
+    fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>>;
 
     /// Everything that was noted on requests after note number `after`, in order, at most `limit`.
     fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError>;

@@ -15,6 +15,7 @@ mod entries;
 mod events;
 #[cfg(feature = "failpoints")]
 pub mod failpoint;
+mod links;
 mod memory;
 mod people;
 mod rules;
@@ -29,6 +30,7 @@ pub use contract::{
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 pub use events::{Happened, MoveWebhook, RequestEvent, TakeWebhook};
+pub use links::AddLink;
 pub use memory::MemoryStore;
 pub use people::{Mark, Marked, Note, NoteLine, Noted, User};
 pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};

@@ -12,11 +12,11 @@ use signoff_core::request::Request;
 use signoff_core::time::{Span, Timestamp};
 
 use crate::{
-    Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
-    Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease, LoadedRun, Mark,
-    Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, PutPolicy,
-    RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeWebhook, User,
-    entries,
+    AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
+    LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
+    PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError, TakeWebhook, User, entries,
 };
 
 /// The store as `tenant` sees it.
@@ -289,6 +289,17 @@ impl Store for Scoped {
 
     fn use_grant(&self, _: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
         refused(StoreError::Failed("whoever drives a run uses what is remembered".to_owned()))
+    }
+
+    fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>> {
+        match self.own_request(&link.request) {
+            Ok(()) => self.store.add_link(link),
+            Err(error) => refused(error),
+        }
+    }
+
+    fn secret(&self, _: &str, _: String) -> BoxFuture<'static, Result<String, StoreError>> {
+        refused(StoreError::Failed("a tenant is told no secrets".to_owned()))
     }
 
     fn put_user(&self, _: User, _: bool) -> BoxFuture<'static, Result<bool, StoreError>> {

@@ -111,7 +111,7 @@ fn refused(error: &ServeError) -> Failure {
         ServeError::InUse(_) => {
             failure.hint("stop that, or take another port: signoff serve --addr 127.0.0.1:0")
         }
-        ServeError::Listen { .. } | ServeError::Users(_) => failure,
+        ServeError::Listen { .. } | ServeError::Users(_) | ServeError::Secret(_) => failure,
     }
 }
 

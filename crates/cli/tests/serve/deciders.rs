@@ -12,7 +12,7 @@ use crate::support::{Client, Place, Stream, text};
 const APPROVE: &str = r#"{"decision":"approve"}"#;
 
 /// The request that a run waits for, once it waits for another than `not`.
-async fn pending(client: &Client, token: &str, run: &str, not: &str) -> Value {
+pub(crate) async fn pending(client: &Client, token: &str, run: &str, not: &str) -> Value {
     let since = Instant::now();
     loop {
         let (_, found) = get(client, token, &format!("/v1/runs/{run}")).await;
@@ -29,7 +29,7 @@ async fn decide(client: &Client, token: &str, request: &Value, decision: &str) -
     post(client, token, &path, serde_json::from_str(decision).unwrap()).await
 }
 
-async fn start(client: &Client, token: &str) -> String {
+pub(crate) async fn start(client: &Client, token: &str) -> String {
     let body = json!({ "workflow": "clerk", "input": "go" });
     text(&post(client, token, "/v1/runs", body).await.1["id"])
 }

@@ -21,7 +21,7 @@ fn edits() -> Value {
     json!({ "policy": { "gates": [{ "name": "before_file_edit" }] } })
 }
 
-async fn wait_for(what: impl Fn() -> bool) {
+pub(crate) async fn wait_for(what: impl Fn() -> bool) {
     let since = Instant::now();
     while !what() {
         assert!(since.elapsed() < PATIENCE);

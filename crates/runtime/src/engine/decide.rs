@@ -24,13 +24,16 @@ pub struct DecideRequest {
     pub version: Option<u32>,
     /// The run the decider believes to answer, if they said so. It may be the one at the top.
     pub run: Option<RunId>,
+    /// The link they came by, for the audit.
+    pub link: Option<Name>,
 }
 
 impl DecideRequest {
     /// A decision by whoever sits at this machine, who has every role.
     pub fn new(request: RequestId, decision: Decision) -> Self {
         let roles = vec![EVERY_ROLE.into()];
-        Self { request, decision, by: Actor::local(), roles, version: None, run: None }
+        let (by, version) = (Actor::local(), None);
+        Self { request, decision, by, roles, version, run: None, link: None }
     }
 
     /// The same in somebody else's name.
@@ -51,6 +54,13 @@ impl DecideRequest {
     #[must_use]
     pub fn seen_at(mut self, version: Option<u32>) -> Self {
         self.version = version;
+        self
+    }
+
+    /// The same by a link that is known by this name.
+    #[must_use]
+    pub fn by_link(mut self, link: Name) -> Self {
+        self.link = Some(link);
         self
     }
 }
@@ -213,7 +223,7 @@ impl Engine {
 
     /// A decision as the store takes it; or why this one may not take it, or not so.
     fn checked(&self, request: &Request, decide: DecideRequest) -> Result<Decide, DecideError> {
-        let DecideRequest { request: id, decision, by, roles, version, .. } = decide;
+        let DecideRequest { request: id, decision, by, roles, version, link, .. } = decide;
         request.body.admit(&by, &roles)?;
         request.body.check_with(&decision, &self.inner.schemas)?;
         let grant = self.remembered(request, &decision, &by)?;
@@ -228,6 +238,7 @@ impl Engine {
             version,
             deciders: request.body.deciders.clone().filter(|deciders| deciders.is_several()),
             grant,
+            link,
             claim: Some(self.inner.claim()),
         })
     }

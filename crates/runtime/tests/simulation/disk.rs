@@ -15,11 +15,11 @@ use signoff_core::policy::Grant;
 use signoff_core::request::{Request, RequestStatus};
 use signoff_core::{ConversationId, Name, RequestId, RunId, Seq, Span, Tenant, Timestamp};
 use signoff_store::{
-    Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter, ConversationRecord,
-    Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease, LoadedRun, Mark,
-    Marked, MemoryStore, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
-    PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError, TakeWebhook, User,
+    AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
+    LoadedRun, Mark, Marked, MemoryStore, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
+    PolicyPut, PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope,
+    Store, StoreError, TakeWebhook, User,
 };
 
 use super::dice::Dice;
@@ -447,6 +447,14 @@ impl Store for Faulty {
 
     fn users(&self) -> Result<Vec<User>, StoreError> {
         self.read(MemoryStore::users)
+    }
+
+    fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.disk.store.add_link(link)
+    }
+
+    fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>> {
+        self.disk.store.secret(name, new)
     }
 
     fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {

@@ -17,6 +17,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use signoff_core::deciders::EVERY_ROLE;
 use signoff_core::{Actor, Name, Tenant};
+use signoff_store::User;
 
 use self::origin::Origins;
 use self::rate::Rates;
@@ -31,6 +32,10 @@ const OPEN: [(Method, &str); 4] = [
     (Method::POST, "/v1/session"),
     (Method::DELETE, "/v1/session"),
 ];
+/// Where people decide by a link, which says by itself who they are; `link` looks whether it counts.
+pub(crate) const LINKS: &str = "/decide/";
+/// What may be done there.
+const LINKED: [Method; 3] = [Method::GET, Method::HEAD, Method::POST];
 /// Where pages are: files that are no secret, and nothing else.
 const PAGES: &str = "/devui";
 /// The role that may only look.
@@ -45,6 +50,12 @@ pub(crate) struct Caller {
     pub(crate) tenant: Tenant,
     /// What this caller may do and may be asked for.
     pub(crate) roles: Arc<[Name]>,
+}
+
+impl From<User> for Caller {
+    fn from(user: User) -> Self {
+        Self { actor: user.name, tenant: user.tenant, roles: user.roles.into() }
+    }
 }
 
 impl Caller {
@@ -102,27 +113,49 @@ impl Access {
         Self { loopback, origins, users, rates: Rates::new(rate) }
     }
 
-    /// Who makes this request, or why it is refused.
-    fn admit(&self, request: &Parts) -> Result<Caller, ApiError> {
+    /// Who makes this request, or why it is refused. Nobody, if a link is to say who it is.
+    fn admit(&self, request: &Parts) -> Result<Option<Caller>, ApiError> {
         self.origins.check(request)?;
         let path = request.uri.path();
+        if path.starts_with(LINKS) && LINKED.contains(&request.method) {
+            return Ok(None);
+        }
         // A page is there before anybody has signed in; what it then asks for is not open.
         if path.starts_with(PAGES) && request.method == Method::GET {
-            return Ok(Caller::local());
+            return Ok(Some(Caller::local()));
         }
         if OPEN.iter().any(|(method, open)| request.method == *method && path == *open) {
-            return Ok(self.known(&request.headers).unwrap_or_else(|_| Caller::local()));
+            return Ok(Some(self.known(&request.headers).unwrap_or_else(|_| Caller::local())));
         }
         let caller = self.known(&request.headers)?;
         if request.method != Method::GET && request.method != Method::HEAD {
             caller.may_work()?;
         }
-        Ok(caller)
+        Ok(Some(caller))
+    }
+
+    /// The user of this name among `users`; or whoever sits at this machine, if there are no users.
+    pub(crate) fn person(&self, users: &[User], name: &str) -> Option<Caller> {
+        if let Some(user) = users.iter().find(|user| user.name.as_str() == name) {
+            return Some(user.clone().into());
+        }
+        let alone = self.loopback && users.is_empty() && !self.users.any();
+        Some(Caller::local()).filter(|local| alone && local.actor.as_str() == name)
+    }
+
+    /// Counts a request of somebody whom a link has named.
+    pub(crate) fn count(&self, person: &Actor) -> Result<(), ApiError> {
+        self.rates.take(person)
+    }
+
+    /// What somebody is told whom nobody knows; or, if there are too many of those, that.
+    pub(crate) fn refusal(&self, error: ApiError) -> ApiError {
+        self.rates.refusal(error)
     }
 
     /// What somebody who signs in with a wrong token is told.
     pub(crate) fn wrong_token(&self) -> ApiError {
-        self.rates.refusal(users::unknown())
+        self.refusal(users::unknown())
     }
 
     /// Whether somebody who came in with these headers would still come in, as the same one. For connections
@@ -141,7 +174,7 @@ impl Access {
 
     fn known(&self, headers: &HeaderMap) -> Result<Caller, ApiError> {
         match self.users.find(headers) {
-            Ok(Some(caller)) => self.rates.take(&caller).map(|()| caller),
+            Ok(Some(caller)) => self.rates.take(&caller.actor).map(|()| caller),
             Ok(None) if self.loopback => Ok(Caller::local()),
             Ok(None) => Err(ApiError::new(Problem::MissingToken, "there are no users any more")
                 .hint("`signoff user add NAME` makes one, and prints a token")),
@@ -161,10 +194,14 @@ pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) 
     }
     let response = match app.access.admit(&parts) {
         Ok(caller) => {
-            parts.extensions.insert(caller.clone());
+            if let Some(caller) = &caller {
+                parts.extensions.insert(caller.clone());
+            }
             let mut response = next.run(Request::from_parts(parts, body)).await;
             // Who it was, for the log.
-            response.extensions_mut().insert(caller);
+            if let Some(caller) = caller {
+                response.extensions_mut().insert(caller);
+            }
             response
         }
         Err(error) => error.into_response(),

@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 use signoff_core::Actor;
 use tokio::time::Instant;
 
-use super::Caller;
 use crate::error::{ApiError, Problem};
 
 /// How many wrong tokens are answered as such in a second; there is only one bucket for all.
@@ -52,9 +51,9 @@ impl Rates {
     }
 
     /// Counts a request.
-    pub(super) fn take(&self, caller: &Caller) -> Result<(), ApiError> {
+    pub(super) fn take(&self, actor: &Actor) -> Result<(), ApiError> {
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        let bucket = users.entry(caller.actor.clone()).or_insert_with(|| Bucket::full(self.rate));
+        let bucket = users.entry(actor.clone()).or_insert_with(|| Bucket::full(self.rate));
         if bucket.take(self.rate) { Ok(()) } else { Err(too_many()) }
     }
 

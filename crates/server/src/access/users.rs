@@ -40,10 +40,7 @@ impl Users {
     }
 
     fn refresh(&self) -> Result<(), StoreError> {
-        let known = self.store.users()?.into_iter().map(|user| {
-            let caller = Caller { actor: user.name, tenant: user.tenant, roles: user.roles.into() };
-            (user.token, caller)
-        });
+        let known = self.store.users()?.into_iter().map(|user| (user.token.clone(), user.into()));
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = known.collect();
         Ok(())
     }

@@ -91,29 +91,31 @@ pub(crate) async fn decide_request(
     decision: Decision,
     version: Option<u32>,
 ) -> Result<Request, ApiError> {
-    let taken = take(app, id, caller, decision, version).await;
+    let decide = DecideRequest::new(id, decision)
+        .by(caller.actor)
+        .with_roles(&caller.roles)
+        .seen_at(version);
+    take_decision(app, decide).await.map(|(request, _)| request)
+}
+
+/// Takes a decision. The request as decided, and whether that changed anything.
+pub(crate) async fn take_decision(
+    app: &App,
+    decide: DecideRequest,
+) -> Result<(Request, bool), ApiError> {
+    let taken = take(app, decide).await;
     app.metrics.decision(match &taken {
         Ok((_, true)) => "taken",
         Ok((_, false)) => "repeated",
         Err(error) => error.code(),
     });
     app.inbox.look_soon();
-    taken.map(|(request, _)| request)
+    taken
 }
 
-/// The request as decided, and whether that changed anything.
-async fn take(
-    app: &App,
-    id: RequestId,
-    caller: Caller,
-    decision: Decision,
-    version: Option<u32>,
-) -> Result<(Request, bool), ApiError> {
+async fn take(app: &App, decide: DecideRequest) -> Result<(Request, bool), ApiError> {
     app.takes_work()?;
-    let decide = DecideRequest::new(id.clone(), decision)
-        .by(caller.actor)
-        .with_roles(&caller.roles)
-        .seen_at(version);
+    let id = decide.request.clone();
     let changed = app.engine.decide(decide).await?.changed;
     let decided = app.read(move |engine| {
         let found = engine.store().request(&id)?;

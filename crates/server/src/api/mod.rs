@@ -27,7 +27,7 @@ use axum::handler::Handler;
 use axum::http::{Method, Uri};
 use axum::routing::on;
 
-pub(crate) use decide::{decide_as_said, decide_request};
+pub(crate) use decide::{decide_as_said, decide_request, take_decision};
 pub(crate) use filter::CountQuery;
 pub(crate) use operation::{Answer, Operation, SchemaOf, Verb, of};
 pub(crate) use requests::requests;
@@ -36,7 +36,7 @@ pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::{bridge, devui, openai, ws};
+use crate::{bridge, devui, link, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -72,6 +72,7 @@ pub(crate) fn api() -> Api {
     let api = requests_events::routes(api);
     let api = decide::routes(api);
     let api = decide_many::routes(api);
+    let api = link::routes(api);
     let api = policy::routes(api);
     let api = grants::routes(api);
     let api = marks::routes(api);

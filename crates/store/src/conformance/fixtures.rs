@@ -139,6 +139,7 @@ pub fn decide(run: &RunId, request: RequestNo, answer: &str, by: &str, ms: i64) 
         version: None,
         deciders: None,
         grant: None,
+        link: None,
         claim: None,
     }
 }

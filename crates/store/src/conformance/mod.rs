@@ -20,6 +20,7 @@ pub mod fixtures;
 pub mod inbox;
 pub mod journal;
 pub mod leases;
+pub mod links;
 pub mod people;
 pub mod runs;
 pub mod timers;
@@ -63,6 +64,8 @@ macro_rules! store_conformance {
             decisions::several_are_decided_all_or_none,
             decisions::a_policy_is_set_and_taken_back,
             decisions::a_decision_is_remembered,
+            links::a_secret_is_made_once,
+            links::the_audit_says_what_came_by_a_link,
             timers::people_are_reminded_while_it_waits,
             decisions::a_late_decision_finds_it_expired,
             decisions::a_decision_can_lease_the_run,

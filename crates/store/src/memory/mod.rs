@@ -20,11 +20,11 @@ use signoff_core::{ConversationId, Name, RequestId, RunId, Tenant};
 use self::tables::Tables;
 use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{
-    Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
-    PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError, TakeWebhook, User,
+    AddLink, Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim,
+    ConversationFilter, ConversationRecord, Created, Decide, Decided, DecidedAll, Definition,
+    EndGrant, Ends, Lease, LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine,
+    Page, PolicyPut, PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord,
+    Scope, Store, StoreError, TakeWebhook, User,
 };
 
 /// Runs in memory.
@@ -350,6 +350,14 @@ impl Store for MemoryStore {
         let requests = write_cursor('q', tables.requests.len() as u64);
         let (audit, notes) = (tables.audit.len() as u64, tables.notes.len() as u64);
         Ok(Ends { requests, audit, notes })
+    }
+
+    fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.change(|tables| tables.add_link(link))
+    }
+
+    fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>> {
+        self.change(|tables| Ok(tables.secrets.entry(name.to_owned()).or_insert(new).clone()))
     }
 
     fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {

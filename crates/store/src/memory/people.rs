@@ -6,8 +6,8 @@ use signoff_core::policy::Grant;
 use crate::audit::{POLICY, ended, granted, policy_set};
 use crate::people::assignee_after;
 use crate::{
-    ChangeConversation, ConversationFilter, ConversationRecord, EndGrant, Mark, Marked, Note,
-    NoteLine, PolicyPut, PutPolicy, StoreError, User,
+    AddLink, ChangeConversation, ConversationFilter, ConversationRecord, EndGrant, Mark, Marked,
+    Note, NoteLine, PolicyPut, PutPolicy, StoreError, User,
 };
 
 use super::tables::Tables;
@@ -88,6 +88,15 @@ impl Tables {
         *times -= 1;
         self.grants.retain(|grant| grant.times != Some(0));
         true
+    }
+
+    pub(super) fn add_link(&mut self, link: AddLink) -> Result<(), StoreError> {
+        let Some(&place) = self.request_places.get(&link.request) else {
+            return Err(StoreError::UnknownRequest(link.request));
+        };
+        let (tenant, said) = (self.requests[place].request.tenant.clone(), link.said());
+        self.add_audit_line(link.at, link.by, link.request, tenant, said);
+        Ok(())
     }
 
     /// Keeps a conversation of which nothing was kept until now.

@@ -42,6 +42,7 @@ pub(super) struct Tables {
     pub(super) policies: HashMap<Tenant, PolicyRecord>,
     pub(super) grants: Vec<Grant>,
     pub(super) events: Events,
+    pub(super) secrets: HashMap<String, String>,
 }
 
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use signoff_core::time::Timestamp;
 use super::tables::{StoredRun, Tables};
 use crate::audit::voted;
 use crate::entries::MAX_LIMIT;
+use crate::links::by_link;
 use crate::people::votes_with;
 use crate::{
     Append, Claim, ConversationRecord, Created, Decide, Decided, DecidedAll, Due, End, Follows,
@@ -178,6 +179,7 @@ impl Tables {
         };
         self.close(place, RequestStatus::Decided, Some(taken));
         let tenant = self.requests[place].request.tenant.clone();
+        let line = by_link(line, decide.link.as_ref());
         self.add_audit_line(decide.at, decide.by.clone(), decide.request, tenant, line);
         self.tell(place, Happened::Decided, decide.at);
         if let Some(grant) = decide.grant {
@@ -227,6 +229,7 @@ impl Tables {
         self.add_note(place, Note { at: decide.at, by: decide.by.clone(), what: noted });
         self.requests[place].request.version += 1;
         let tenant = self.requests[place].request.tenant.clone();
+        let line = by_link(line, decide.link.as_ref());
         self.add_audit_line(decide.at, decide.by.clone(), decide.request.clone(), tenant, line);
         self.tell(place, Happened::Voted, decide.at);
         false

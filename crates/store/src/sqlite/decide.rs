@@ -16,6 +16,7 @@ use super::timers::{drop_timer, set_timer};
 use super::users::{add_note, notes};
 use super::writer::{Command, Stop};
 use crate::audit::{EXPIRED, REMINDED, clock_actor, voted};
+use crate::links::by_link;
 use crate::people::{Noted, votes_with};
 use crate::{AuditEntry, Decide, Decided, DecidedAll, Due, Happened, Lease, StoreError};
 
@@ -55,8 +56,8 @@ impl Command for Decide {
         if found.expires_at.is_some() {
             drop_timer(db, found.run, &Due::Request { request: found.number })?;
         }
-        let (by, request, said) =
-            (self.by.clone(), self.request.clone(), self.recorded.to_string());
+        let said = by_link(self.recorded.to_string(), self.link.as_ref());
+        let (by, request) = (self.by.clone(), self.request.clone());
         add_audit_line(db, self.at, by, request, found.tenant, said)?;
         tell(db, found.run, found.number, Happened::Decided, self.at)?;
         if let Some(grant) = &self.grant {
@@ -128,7 +129,8 @@ impl Decide {
         db.connection
             .prepare_cached("UPDATE requests SET version = version + 1 WHERE no = ?1")?
             .execute(params![found.no])?;
-        let (tenant, said) = (found.tenant.clone(), voted(&self.recorded, &self.roles));
+        let tenant = found.tenant.clone();
+        let said = by_link(voted(&self.recorded, &self.roles), self.link.as_ref());
         add_audit_line(db, self.at, self.by.clone(), self.request.clone(), tenant, said)?;
         tell(db, found.run, found.number, Happened::Voted, self.at)?;
         Ok(false)

@@ -15,6 +15,7 @@ mod error;
 mod events;
 mod gather;
 mod journal;
+mod links;
 mod migrate;
 mod nodes;
 mod open;
@@ -50,6 +51,7 @@ use self::create::CreateRun;
 use self::db::Db;
 use self::deliver::Deliver;
 use self::error::{json, read, stored};
+use self::links::KeepSecret;
 use self::nodes::NodeLock;
 pub use self::open::SqliteOptions;
 use self::probe::Probe;
@@ -59,7 +61,7 @@ use self::users::{PutUser, RemoveUser};
 use self::writer::{Command, Writer};
 use crate::entries::write_cursor;
 use crate::{
-    Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
+    AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
     LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
     PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
@@ -389,6 +391,14 @@ impl Store for SqliteStore {
 
     fn users(&self) -> Result<Vec<User>, StoreError> {
         users::all(&self.readers.get())
+    }
+
+    fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.writer.submit(link)
+    }
+
+    fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>> {
+        self.writer.submit(KeepSecret { name: name.to_owned(), new })
     }
 
     fn noted(&self, after: u64, limit: usize) -> Result<Vec<NoteLine>, StoreError> {
