@@ -305,5 +305,13 @@ fn spoken(message: RemoteMessage, task_id: Option<String>, context_id: Option<St
         RemotePart::Data(value) => Part::data(value),
     });
     let parts = parts.collect();
-    Message { message_id: message.id, context_id, task_id, role: Role::User, parts, metadata: None }
+    Message {
+        message_id: message.id,
+        context_id,
+        task_id,
+        role: Role::User,
+        parts,
+        metadata: None,
+        ..Message::default()
+    }
 }

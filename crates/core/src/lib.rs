@@ -30,7 +30,7 @@ pub use decision::{Actor, Decision, DecisionKind, Refusal};
 pub use graph::{Edge, ExecutorDef, ExecutorKind, Graph};
 pub use id::{ActivationId, ConversationId, Key, Name, RequestId, RequestNo, RunId, Seq, Tenant};
 pub use journal::{Caller, Entry, ErrorInfo, Event, Input, Outcome, Payload};
-pub use message::{Message, Part, Role};
+pub use message::{Message, Part, Role, Sent};
 pub use request::{Choice, Request, RequestBody, RequestKind, RequestStatus, Risk};
 
 pub use state::{JournalError, RunState, RunStatus};

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::deciders::Deciders;
 use crate::decision::{Actor, Decision, DecisionKind};
 use crate::id::{ConversationId, Name, RequestId, RunId, Tenant};
+use crate::message::Sent;
 use crate::time::{Span, Timestamp};
 
 /// What kind of question it is.
@@ -273,6 +274,9 @@ pub struct TakenDecision {
     pub by: Actor,
     /// When.
     pub at: Timestamp,
+    /// The message that said so. Nobody's business but the dialect's.
+    #[serde(skip)]
+    pub sent: Option<Box<Sent>>,
 }
 
 /// A request as the inbox shows it.

@@ -10,7 +10,7 @@ use signoff_core::journal::{
     Caller, Completed, Delivered, EffectKind, Entered, Entry, ErrorInfo, Event, Next, Outcome,
     Parent, Payload, Reply, Started, StepEnd, Usage, decode, encode, to_json,
 };
-use signoff_core::message::{Message, Part, Role, ToolCall, ToolResult};
+use signoff_core::message::{Message, Part, Role, Sent, ToolCall, ToolResult};
 use signoff_core::policy::{Reach, Remember};
 use signoff_core::request::RequestBody;
 use signoff_core::{ConversationId, RunId, Tenant, Timestamp};
@@ -132,6 +132,10 @@ fn body() -> impl Strategy<Value = RequestBody> {
     })
 }
 
+fn sent() -> Box<Sent> {
+    Box::new(Sent { id: "m1".into(), parts: serde_json::json!([{ "text": "yes" }]) })
+}
+
 fn started() -> impl Strategy<Value = Event> {
     (text(), values(), actor(), maybe_text(), any::<bool>()).prop_map(
         |(workflow, input, by, other, nested)| {
@@ -152,6 +156,7 @@ fn started() -> impl Strategy<Value = Event> {
                 tenant: if nested { Tenant::new("acme") } else { Tenant::local() },
                 forked_from: other.map(|run| (RunId::new(run), 3)),
                 added: u32::from(nested),
+                sent: nested.then(sent),
             }))
         },
     )
@@ -225,36 +230,38 @@ fn events() -> impl Strategy<Value = Event> {
             })
         ),
     ];
-    let of_run =
-        prop_oneof![
-            started(),
-            (prop::option::of(any::<u32>()), message()).prop_map(|(activation, message)| {
-                Event::Said { activation, message: message.into() }
-            }),
-            (any::<u32>(), decision(), actor())
-                .prop_map(|(request, decision, by)| Event::Decided { request, decision, by }),
-            (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(
-                |(n, author, text, step)| Event::Feedback {
-                    activation: step,
-                    given: Box::new(Given {
-                        n,
-                        scope: FeedbackScope::Step,
-                        step,
-                        timing: Timing::Redo,
-                        author,
-                        text
-                    })
-                }
-            ),
-            (any::<u32>(), actor()).prop_map(|(n, by)| Event::FeedbackRemoved { n, by }),
-            any::<u32>().prop_map(|request| Event::Expired { request }),
-            any::<u32>().prop_map(|request| Event::Withdrawn { request }),
-            actor().prop_map(|by| Event::Paused { by }),
-            actor().prop_map(|by| Event::Resumed { by }),
-            Just(Event::RunCompleted {}),
-            error().prop_map(|error| Event::RunFailed { error }),
-            (actor(), maybe_text()).prop_map(|(by, reason)| Event::RunCancelled { by, reason }),
-        ];
+    let of_run = prop_oneof![
+        started(),
+        (prop::option::of(any::<u32>()), message()).prop_map(|(activation, message)| {
+            Event::Said { activation, message: message.into() }
+        }),
+        (any::<u32>(), decision(), actor(), any::<bool>()).prop_map(
+            |(request, decision, by, worded)| {
+                Event::Decided { request, decision, by, sent: worded.then(sent) }
+            }
+        ),
+        (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(
+            |(n, author, text, step)| Event::Feedback {
+                activation: step,
+                given: Box::new(Given {
+                    n,
+                    scope: FeedbackScope::Step,
+                    step,
+                    timing: Timing::Redo,
+                    author,
+                    text
+                })
+            }
+        ),
+        (any::<u32>(), actor()).prop_map(|(n, by)| Event::FeedbackRemoved { n, by }),
+        any::<u32>().prop_map(|request| Event::Expired { request }),
+        any::<u32>().prop_map(|request| Event::Withdrawn { request }),
+        actor().prop_map(|by| Event::Paused { by }),
+        actor().prop_map(|by| Event::Resumed { by }),
+        Just(Event::RunCompleted {}),
+        error().prop_map(|error| Event::RunFailed { error }),
+        (actor(), maybe_text()).prop_map(|(by, reason)| Event::RunCancelled { by, reason }),
+    ];
     prop_oneof![of_activation, of_run]
 }
 

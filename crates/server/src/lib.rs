@@ -5,6 +5,7 @@
 //! and the question who may come in (`access`). Nothing here has state of its own: what a client is
 //! told is in the store, and any process that has the store can tell it.
 
+mod a2a;
 mod access;
 mod api;
 mod app;

@@ -114,6 +114,7 @@ fn event(what: &What, run: usize, known: &mut Knowledge) -> Option<Event> {
             request: *request,
             decision: signoff_core::Decision::approve(),
             by: Actor::local(),
+            sent: None,
         },
         What::Expired { request } => Event::Expired { request: *request },
         What::Withdrawn { request } => Event::Withdrawn { request: *request },

@@ -29,7 +29,7 @@ use signoff_core::policy::Grant;
 use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
 use signoff_core::state::RunStatus;
 use signoff_core::time::{Span, Timestamp};
-use signoff_core::{Actor, Decision};
+use signoff_core::{Actor, Decision, Sent};
 
 use crate::conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 use crate::events::{MoveWebhook, RequestEvent, TakeWebhook};
@@ -275,6 +275,8 @@ pub struct Decide {
     pub grant: Option<Box<Grant>>,
     /// The link it came by, for the audit.
     pub link: Option<Name>,
+    /// The message that said so.
+    pub sent: Option<Box<Sent>>,
     /// Take a lease on the run along with it, if nobody holds one.
     pub claim: Option<Claim>,
 }

@@ -1,9 +1,15 @@
 //! The words of the protocol.
 //!
 //! Written in the form of 1.0; [`old`] writes what 0.3 wants instead. Read in either form, wherever it
-//! comes from: there are servers that mix them.
+//! comes from: there are servers that mix them. [`Event`] is what a server tells, [`Told`] what a client
+//! makes of it.
 
+mod event;
 pub mod old;
+mod params;
+
+pub use event::{ArtifactUpdate, Event, StatusUpdate};
+pub use params::{Configuration, ListParams, SendParams, TaskList, TaskParams};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -46,6 +52,16 @@ impl TaskState {
     pub fn goes_on(self) -> bool {
         matches!(self, Self::Submitted | Self::Working | Self::Unspecified)
     }
+
+    /// Whether nothing follows it.
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
+    }
+
+    /// Whether it waits for somebody.
+    pub fn is_interrupted(self) -> bool {
+        matches!(self, Self::InputRequired | Self::AuthRequired)
+    }
 }
 
 /// Who speaks.
@@ -82,6 +98,12 @@ pub struct Message {
     /// What else is said about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
+    /// The extensions it makes use of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
+    /// Other tasks it speaks of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reference_task_ids: Vec<String>,
 }
 
 /// A piece of a message or of an artifact: one of `text`, `data`, `raw` and `url`.
@@ -133,6 +155,9 @@ pub struct Artifact {
     /// What it is called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// What it is.
     pub parts: Vec<Part>,
 }

@@ -101,7 +101,7 @@ impl JournalReader {
                 let text = format!("{}: {}", kind_title(body.kind).to_lowercase(), body.prompt);
                 what("asked", self.name(*activation), text)
             }
-            Event::Decided { decision: taken, by, request } => {
+            Event::Decided { decision: taken, by, request, .. } => {
                 let asker = self.asker(*request);
                 let text = format!("{}{}", decision(taken), for_whom(&asker));
                 what("decided", printable_line(by.as_str()), text)

@@ -17,7 +17,7 @@ pub use usage::{Cost, Usage};
 use crate::decision::{Actor, Decision};
 use crate::feedback::Given;
 use crate::id::{ActivationId, ConversationId, Key, Name, RequestNo, RunId, Seq, Tenant};
-use crate::message::{Message, Part};
+use crate::message::{Message, Part, Sent};
 use crate::request::RequestBody;
 use crate::time::Timestamp;
 
@@ -118,6 +118,9 @@ pub enum Event {
         decision: Decision,
         /// Who answered.
         by: Actor,
+        /// The message that said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<Box<Sent>>,
     },
     /// Nobody answered in time.
     Expired {
@@ -239,6 +242,9 @@ pub struct Started {
     /// How many messages were put into the conversation since the run before it; they follow this entry.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub added: u32,
+    /// The message that asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Box<Sent>>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
@@ -484,6 +490,9 @@ pub enum Input {
         decision: Decision,
         /// By whom.
         by: Actor,
+        /// The message that said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<Box<Sent>>,
     },
     /// A request's deadline passed.
     Expired {

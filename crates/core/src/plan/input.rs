@@ -12,12 +12,16 @@ pub fn input(state: &RunState, input: &Input) -> Vec<Event> {
         return Vec::new();
     }
     match input {
-        Input::Decided { request, decision, by } => {
+        Input::Decided { request, decision, by, sent } => {
             if !waits(state, *request) {
                 return Vec::new();
             }
-            let decided =
-                Event::Decided { request: *request, decision: decision.clone(), by: by.clone() };
+            let decided = Event::Decided {
+                request: *request,
+                decision: decision.clone(),
+                by: by.clone(),
+                sent: sent.clone(),
+            };
             match decision {
                 Decision::Abort { reason } | Decision::Reject { reason, then: Then::Stop, .. } => {
                     let end = Event::RunCancelled { by: by.clone(), reason: reason.clone() };

@@ -166,7 +166,7 @@ impl RunState {
                 };
                 self.requests.insert(*request, request_state);
             }
-            Event::Decided { request, decision, by } => {
+            Event::Decided { request, decision, by, .. } => {
                 if let Some(request) = self.requests.get(request)
                     && let Some(digest) = request.body.context["digest"].as_str()
                 {

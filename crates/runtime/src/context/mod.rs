@@ -74,6 +74,11 @@ impl Context {
         &self.executor
     }
 
+    /// The id of the message that started the run, where a client gave it one.
+    pub fn sent(&self) -> Option<Name> {
+        self.cell.lock().state.started.sent.as_ref().map(|sent| sent.id.clone())
+    }
+
     /// The executors from the top of the run down to this one.
     pub fn path(&self) -> Vec<Name> {
         let inner = self.cell.lock();

@@ -3,7 +3,7 @@
 use signoff_core::deciders::EVERY_ROLE;
 use signoff_core::policy::{Grant, Place, Shown};
 use signoff_core::request::{Request, RequestStatus};
-use signoff_core::{Actor, Decision, Name, Refusal, RequestId, RequestKind, RunId, visible};
+use signoff_core::{Actor, Decision, Name, Refusal, RequestId, RequestKind, RunId, Sent, visible};
 use signoff_store::{Decide, Decided, DecidedAll, Lease, StoreError};
 
 use super::{AtHand, Engine};
@@ -26,6 +26,8 @@ pub struct DecideRequest {
     pub run: Option<RunId>,
     /// The link they came by, for the audit.
     pub link: Option<Name>,
+    /// The message that says so, where the dialect has messages.
+    pub sent: Option<Box<Sent>>,
 }
 
 impl DecideRequest {
@@ -33,7 +35,7 @@ impl DecideRequest {
     pub fn new(request: RequestId, decision: Decision) -> Self {
         let roles = vec![EVERY_ROLE.into()];
         let (by, version) = (Actor::local(), None);
-        Self { request, decision, by, roles, version, run: None, link: None }
+        Self { request, decision, by, roles, version, run: None, link: None, sent: None }
     }
 
     /// The same in somebody else's name.
@@ -54,6 +56,13 @@ impl DecideRequest {
     #[must_use]
     pub fn seen_at(mut self, version: Option<u32>) -> Self {
         self.version = version;
+        self
+    }
+
+    /// The same, said by a message.
+    #[must_use]
+    pub fn sent(mut self, sent: Sent) -> Self {
+        self.sent = Some(Box::new(sent));
         self
     }
 
@@ -223,7 +232,7 @@ impl Engine {
 
     /// A decision as the store takes it; or why this one may not take it, or not so.
     fn checked(&self, request: &Request, decide: DecideRequest) -> Result<Decide, DecideError> {
-        let DecideRequest { request: id, decision, by, roles, version, link, .. } = decide;
+        let DecideRequest { request: id, decision, by, roles, version, link, sent, .. } = decide;
         request.body.admit(&by, &roles)?;
         request.body.check_with(&decision, &self.inner.schemas)?;
         let grant = self.remembered(request, &decision, &by)?;
@@ -239,6 +248,7 @@ impl Engine {
             deciders: request.body.deciders.clone().filter(|deciders| deciders.is_several()),
             grant,
             link,
+            sent,
             claim: Some(self.inner.claim()),
         })
     }

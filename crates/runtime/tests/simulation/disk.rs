@@ -144,8 +144,8 @@ impl Disk {
                     .request
                     .split()
                     .ok_or_else(|| StoreError::UnknownRequest(decide.request.clone()))?;
-                let Decide { decision, by, at, .. } = decide;
-                let input = Input::Decided { request: number, decision, by };
+                let Decide { decision, by, at, sent, .. } = decide;
+                let input = Input::Decided { request: number, decision, by, sent };
                 now(self.store.deliver(&run, input, at))?;
                 let head = self.store.load(&run, None)?.record.head;
                 Ok(Decided::Taken { lease: None, head })

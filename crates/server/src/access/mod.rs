@@ -22,6 +22,7 @@ use signoff_store::User;
 use self::origin::Origins;
 use self::rate::Rates;
 pub(crate) use self::users::{COOKIE, Users};
+use crate::a2a::CARDS;
 use crate::app::App;
 use crate::error::{ApiError, Problem};
 
@@ -124,6 +125,12 @@ impl Access {
         if path.starts_with(PAGES) && request.method == Method::GET {
             return Ok(Some(Caller::local()));
         }
+        // An agent's card says how to come in.
+        let of = CARDS.iter().find_map(|place| path.strip_suffix(place));
+        let is_card = of.is_some_and(|of| of.is_empty() || of.starts_with("/a2a/"));
+        if is_card && request.method == Method::GET {
+            return Ok(Some(self.known(&request.headers).unwrap_or_else(|_| Caller::local())));
+        }
         if OPEN.iter().any(|(method, open)| request.method == *method && path == *open) {
             return Ok(Some(self.known(&request.headers).unwrap_or_else(|_| Caller::local())));
         }
@@ -221,7 +228,7 @@ fn with_origin(mut response: Response, origin: &HeaderValue) -> Response {
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, idempotency-key, last-event-id",
+            "authorization, content-type, idempotency-key, last-event-id, a2a-version, a2a-extensions",
         ),
         (header::ACCESS_CONTROL_EXPOSE_HEADERS, "location, retry-after, x-response-id"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),

@@ -60,6 +60,7 @@ macro_rules! store_conformance {
             decisions::deciding_twice_tells_the_first,
             decisions::many_deciders_have_one_winner,
             decisions::a_decision_on_an_older_version_is_refused,
+            decisions::a_decision_keeps_the_message_that_said_so,
             decisions::several_must_agree,
             decisions::several_are_decided_all_or_none,
             decisions::a_policy_is_set_and_taken_back,

@@ -100,7 +100,10 @@ pub async fn a_fork_brings_its_answers(store: Arc<dyn Store>) {
         asked(2, 1, question("Where to?", Some(50))),
         asked(3, 2, question("When?", Some(60))),
         asked(4, 3, question("Why?", Some(70))),
-        entry(5, Event::Decided { request: 1, decision: decision.clone(), by: by.clone() }),
+        entry(
+            5,
+            Event::Decided { request: 1, decision: decision.clone(), by: by.clone(), sent: None },
+        ),
         entry(6, Event::Expired { request: 2 }),
     ];
     begin(&store, "fork", "n1", entries).await;

@@ -81,7 +81,10 @@ pub async fn what_a_fork_brings_along_is_not_told(store: Arc<dyn Store>) {
     let entries = vec![
         entry(1, started(None)),
         asked(2, 1, question("Where to?", None)),
-        entry(3, Event::Decided { request: 1, decision: answered, by: Actor::new("ann") }),
+        entry(
+            3,
+            Event::Decided { request: 1, decision: answered, by: Actor::new("ann"), sent: None },
+        ),
         asked(4, 2, question("When?", None)),
     ];
     store.create_run(NewRun { entries, ..new_run("a") }).await.unwrap().unwrap();

@@ -153,9 +153,13 @@ impl Tables {
                         self.tell(place, Happened::Requested, entry.at);
                     }
                 }
-                Event::Decided { request, decision, by } => {
-                    let taken =
-                        TakenDecision { decision: decision.clone(), by: by.clone(), at: entry.at };
+                Event::Decided { request, decision, by, sent } => {
+                    let taken = TakenDecision {
+                        decision: decision.clone(),
+                        by: by.clone(),
+                        at: entry.at,
+                        sent: sent.clone(),
+                    };
                     if let Some(place) = self.request_of(run, *request) {
                         self.close(place, RequestStatus::Decided, Some(taken));
                     }

@@ -176,6 +176,7 @@ impl Tables {
             decision: decide.decision.clone(),
             by: decide.by.clone(),
             at: decide.at,
+            sent: decide.sent.clone(),
         };
         self.close(place, RequestStatus::Decided, Some(taken));
         let tenant = self.requests[place].request.tenant.clone();
@@ -185,7 +186,12 @@ impl Tables {
         if let Some(grant) = decide.grant {
             self.add_grant(*grant);
         }
-        let input = Input::Decided { request: number, decision: decide.decision, by: decide.by };
+        let input = Input::Decided {
+            request: number,
+            decision: decide.decision,
+            by: decide.by,
+            sent: decide.sent,
+        };
         self.give_input(run, input);
         let head = self.runs[run].record.head;
         let lease = decide.claim.and_then(|claim| self.take_lease(run, &claim, decide.at));

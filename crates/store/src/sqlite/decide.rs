@@ -45,14 +45,16 @@ impl Command for Decide {
             request: found.number,
             decision: self.decision.clone(),
             by: self.by.clone(),
+            sent: self.sent.clone(),
         })?;
+        let sent = self.sent.as_ref().map(json).transpose()?;
         db.connection
             .prepare_cached(
                 "UPDATE requests SET status = 'decided', version = version + 1,
-                     decision = ?2, decided_by = ?3, decided_at = ?4
+                     decision = ?2, decided_by = ?3, decided_at = ?4, sent = ?5
                  WHERE no = ?1 AND status = 'pending'",
             )?
-            .execute(params![found.no, decision, self.by.as_str(), self.at.0])?;
+            .execute(params![found.no, decision, self.by.as_str(), self.at.0, sent])?;
         if found.expires_at.is_some() {
             drop_timer(db, found.run, &Due::Request { request: found.number })?;
         }

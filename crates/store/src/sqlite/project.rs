@@ -34,6 +34,7 @@ pub(super) enum Change {
         decision: String,
         by: Actor,
         at: Timestamp,
+        sent: Option<String>,
     },
     Expired {
         number: RequestNo,
@@ -75,11 +76,12 @@ pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
                 body: json(body)?,
                 told: !brought.contains(request),
             },
-            Event::Decided { request, decision, by } => Change::Decided {
+            Event::Decided { request, decision, by, sent } => Change::Decided {
                 number: *request,
                 decision: json(decision)?,
                 by: by.clone(),
                 at: entry.at,
+                sent: sent.as_ref().map(json).transpose()?,
             },
             Event::Expired { request } => Change::Expired { number: *request },
             Event::Withdrawn { request } => Change::Withdrawn {
@@ -136,15 +138,15 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
             }
             // As a rule it was decided, or expired, before its run heard of it. A fork brings its
             // answered requests along.
-            Change::Decided { number, decision, by, at } => {
+            Change::Decided { number, decision, by, at, sent } => {
                 let closed = db
                     .connection
                     .prepare_cached(
                         "UPDATE requests SET status = 'decided', version = version + 1,
-                             decision = ?3, decided_by = ?4, decided_at = ?5
+                             decision = ?3, decided_by = ?4, decided_at = ?5, sent = ?6
                          WHERE run = ?1 AND number = ?2 AND status = 'pending'",
                     )?
-                    .execute(params![run, number, decision, by.as_str(), at.0])?;
+                    .execute(params![run, number, decision, by.as_str(), at.0, sent])?;
                 if closed > 0 {
                     drop_timer(db, run, &Due::Request { request: *number })?;
                 }

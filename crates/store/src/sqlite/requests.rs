@@ -12,7 +12,7 @@ use crate::{Assigned, Page, RequestFilter, StoreError};
 
 const COLUMNS: &str = "SELECT r.no, r.run, r.number, r.root, r.status, r.version, r.created_at,
     r.decision, r.decided_by, r.decided_at, r.body, u.id, u.workflow, u.conversation,
-    r.tenant, r.assignee";
+    r.tenant, r.assignee, r.sent";
 
 /// A request with its numbers in this database.
 #[derive(Debug)]
@@ -148,6 +148,10 @@ fn from_row(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
             decision: parse(id.as_str(), &decision)?,
             by: Actor::new(text(8)?),
             at: Timestamp(row.get(9)?),
+            sent: match row.get::<_, Option<String>>(16)? {
+                None => None,
+                Some(sent) => Some(parse(id.as_str(), &sent)?),
+            },
         }),
     };
     let body = parse(id.as_str(), row.get_ref(10)?.as_str().unwrap_or_default())?;

@@ -123,7 +123,7 @@ impl SpanReader {
                 self.waiting.insert(*request, waiting);
                 Vec::new()
             }
-            Event::Decided { request, decision, by } => {
+            Event::Decided { request, decision, by, .. } => {
                 let span = self.answered(*request, entry.at, decision.kind().as_str());
                 span.map(|span| span.text("signoff.decided_by", by.as_str())).into_iter().collect()
             }

@@ -59,6 +59,7 @@ fn started() -> Started {
         parent: None,
         forked_from: None,
         added: 0,
+        sent: None,
     }
 }
 
@@ -291,6 +292,7 @@ fn people_are_waited_for() {
                 request: 2,
                 decision: Decision::Respond { content: json!(SECRET) },
                 by: Actor::new("bob"),
+                sent: None,
             },
             Event::Expired { request: 1 },
             Event::Withdrawn { request: 3 },

@@ -1,0 +1,231 @@
+//! Messages: a new task, or an answer to what a task asks. Never both.
+
+use signoff_a2a::wire::{Configuration, Event, Message, SendParams};
+use signoff_core::request::RequestStatus;
+use signoff_core::{Decision, Request, RunId, Sent};
+use signoff_runtime::{DecideRequest, Engine, StartRun, new_id};
+use signoff_store::RequestFilter;
+
+use super::fault::{Fault, Kind, other_tenant};
+use super::follow::{Follow, Until};
+use super::project::{Fold, Viewer};
+use super::{load, message, trimmed};
+use crate::access::Caller;
+use crate::api::{conversation, take_decision};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::shape::{input, waiting};
+
+/// Takes a message. The task, once it is over or waits, or as soon as it is taken, whichever is wanted; or what the
+/// workflow says instead of a task.
+pub(crate) async fn send(
+    app: &App,
+    caller: &Caller,
+    workflow: &str,
+    params: SendParams,
+) -> Result<Event, Fault> {
+    let configuration = params.configuration.clone().unwrap_or_default();
+    let length = history_length(configuration.history_length)?;
+    let mut follow = begin(app, caller, workflow, params, Until::Rest).await?;
+    if configuration.waits() {
+        follow.run_out().await?;
+        if let Some(said) = follow.fold().bare_message() {
+            return Ok(Event::Message(Message { task_id: None, ..said.clone() }));
+        }
+    } else {
+        // The task itself comes first.
+        follow.next().await?;
+    }
+    Ok(Event::Task(Box::new(trimmed(follow.task().clone(), length))))
+}
+
+/// Takes a message, and tells what follows.
+pub(crate) async fn stream(
+    app: &App,
+    caller: &Caller,
+    workflow: &str,
+    params: SendParams,
+) -> Result<Follow, Fault> {
+    app.room("close some, or send without streaming")?;
+    begin(app, caller, workflow, params, Until::Question).await
+}
+
+/// How many messages a client wants.
+pub(super) fn history_length(wanted: Option<i64>) -> Result<Option<usize>, Fault> {
+    let negative = |_| Fault::invalid("historyLength", "it is not negative");
+    wanted.map(usize::try_from).transpose().map_err(negative)
+}
+
+/// Refuses a client that speaks for others.
+pub(super) fn own_tenant(caller: &Caller, named: Option<&str>) -> Result<(), Fault> {
+    match named {
+        Some(name) if !name.is_empty() && name != caller.tenant.as_str() => Err(other_tenant(name)),
+        _ => Ok(()),
+    }
+}
+
+async fn begin(
+    app: &App,
+    caller: &Caller,
+    workflow: &str,
+    params: SendParams,
+    until: Until,
+) -> Result<Follow, Fault> {
+    app.takes_work()?;
+    own_tenant(caller, params.tenant.as_deref())?;
+    if let Some(Configuration { task_push_notification_config: Some(_), .. }) = params.configuration
+    {
+        let message = "nobody is told by this agent; subscribe to the task instead";
+        return Err(Fault::new(Kind::PushNotificationNotSupported, message));
+    }
+    let message = message::check(params.message)?;
+    let task = message.task_id.clone().filter(|id| !id.is_empty());
+    match task {
+        Some(task) => answer(app, caller, workflow, &task, message, until).await,
+        None => start(app, caller, workflow, message, until).await,
+    }
+}
+
+async fn start(
+    app: &App,
+    caller: &Caller,
+    workflow: &str,
+    message: Message,
+    until: Until,
+) -> Result<Follow, Fault> {
+    let named = message.context_id.as_deref().filter(|id| !id.is_empty());
+    let context = named.map(conversation).transpose().map_err(|_| {
+        let problem = "it has at most 128 letters, digits, `_`, `-` and `.`";
+        Fault::invalid("message.contextId", problem)
+    })?;
+    let run = RunId::from_unique(&new_id());
+    let start = StartRun {
+        conversation: context,
+        by: caller.actor.clone(),
+        run: Some(run.clone()),
+        beside: true,
+        sent: Some(message::sent(&message)?),
+        ..StartRun::new(workflow, input(&app.engine, Some(workflow), &message::value(&message)))
+    };
+    let follow = Follow::of_new(app, run, caller.into(), until);
+    app.engine.start(start).await?;
+    app.metrics.run_started();
+    Ok(follow)
+}
+
+/// What a message to a task means.
+enum Said {
+    /// It was sent before, and decided these.
+    Again(Vec<Request>),
+    Answers(Vec<(Request, Decision)>),
+}
+
+async fn answer(
+    app: &App,
+    caller: &Caller,
+    workflow: &str,
+    task: &str,
+    message: Message,
+    until: Until,
+) -> Result<Follow, Fault> {
+    let viewer = Viewer::from(caller);
+    let (workflow, task) = (workflow.to_owned(), task.to_owned());
+    let sent = message::sent(&message)?;
+    let kept = sent.clone();
+    let reading =
+        app.read(move |engine| Ok(plan(engine, &workflow, &task, &message, &kept, viewer)));
+    let (run, fold, said) = reading.await??;
+    // Listened to from before it moves.
+    let mut follow = Follow::from_answer(app, run.clone(), fold, until);
+    let decided = match said {
+        Said::Again(requests) => requests,
+        Said::Answers(answers) => decide(app, caller, answers, &sent).await?,
+    };
+    let own = decided.iter().filter(|request| request.run == run);
+    follow.answered(own.filter_map(|request| Some(request.id.split()?.1)).collect());
+    Ok(follow)
+}
+
+/// What a message to a task means, and how the task stands.
+fn plan(
+    engine: &Engine,
+    workflow: &str,
+    task: &str,
+    message: &Message,
+    sent: &Sent,
+    viewer: Viewer,
+) -> Result<(RunId, Fold, Said), Fault> {
+    let record = load::run(engine, workflow, task)?;
+    let context = message.context_id.as_deref().filter(|id| !id.is_empty());
+    if context.is_some_and(|id| id != record.conversation.as_str()) {
+        let problem = format!("task `{task}` does not belong to it");
+        return Err(Fault::invalid("message.contextId", problem));
+    }
+    let decided = RequestFilter {
+        status: Some(RequestStatus::Decided),
+        root: Some(record.id.clone()),
+        ..RequestFilter::default()
+    };
+    let mut before = load::requests(engine, decided)?;
+    before.retain(|request| {
+        request.decision.as_ref().is_some_and(|taken| {
+            taken.by == viewer.actor && taken.sent.as_deref().is_some_and(|it| it == sent)
+        })
+    });
+    let said = if before.is_empty() {
+        if record.status.is_over() {
+            let message = format!("task `{task}` is over ({})", record.status);
+            return Err(Fault::new(Kind::UnsupportedOperation, message).coded("run_over"));
+        }
+        let pending = waiting(&**engine.store(), &record.id)?;
+        if pending.is_empty() {
+            let message = format!("task `{task}` is working and asks nothing; wait until it does");
+            return Err(Fault::new(Kind::UnsupportedOperation, message));
+        }
+        Said::Answers(message::answers(message, &pending, &viewer)?)
+    } else {
+        Said::Again(before)
+    };
+    let fold = load::task(engine, &record.id, viewer)?;
+    Ok((record.id, fold, said))
+}
+
+/// Takes decisions, all or none. Those requests that are then decided; others wait for more people to agree.
+async fn decide(
+    app: &App,
+    caller: &Caller,
+    answers: Vec<(Request, Decision)>,
+    sent: &Sent,
+) -> Result<Vec<Request>, Fault> {
+    let decide = |(request, decision): (Request, Decision)| {
+        DecideRequest::new(request.id, decision)
+            .by(caller.actor.clone())
+            .with_roles(&caller.roles)
+            .sent(sent.clone())
+    };
+    let mut decides: Vec<DecideRequest> = answers.into_iter().map(decide).collect();
+    let mut decided = if decides.len() > 1 {
+        let ids: Vec<_> = decides.iter().map(|decide| decide.request.clone()).collect();
+        let taken = app.engine.decide_all(decides).await;
+        app.inbox.look_soon();
+        if let Err(mut refused) = taken {
+            let first = refused.drain(..).next().map(|(_, why)| ApiError::from(why));
+            let first =
+                first.unwrap_or_else(|| ApiError::internal(&"refused, and nobody says why"));
+            return Err(first.into());
+        }
+        let found = app.read(move |engine| {
+            let found = ids.iter().map(|id| engine.store().request(id));
+            Ok(found.collect::<Result<Vec<_>, _>>()?)
+        });
+        found.await?.into_iter().flatten().collect()
+    } else {
+        let mut decided = Vec::new();
+        if let Some(one) = decides.pop() {
+            decided.push(take_decision(app, one).await?.0);
+        }
+        decided
+    };
+    decided.retain(|request| request.status != RequestStatus::Pending);
+    Ok(decided)
+}
