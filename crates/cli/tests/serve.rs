@@ -3,6 +3,14 @@
 #![cfg(unix)] // signals and paths of a Unix system
 #![allow(clippy::unwrap_used)] // what goes wrong here fails a test
 
+#[path = "serve/a2a.rs"]
+mod a2a;
+#[path = "serve/a2a_answers.rs"]
+mod a2a_answers;
+#[path = "serve/a2a_clients.rs"]
+mod a2a_clients;
+#[path = "serve/a2a_support.rs"]
+mod a2a_support;
 #[path = "serve/access.rs"]
 mod access;
 #[path = "serve/bounds.rs"]

@@ -74,7 +74,7 @@ pub(super) async fn call(
         id @ (Value::String(_) | Value::Number(_)) => id.clone(),
         _ => Value::Null,
     };
-    let params = body["params"].take();
+    let params = body.get_mut("params").map(Value::take).unwrap_or_default();
     let asked = asked(&body, &headers, &uri);
     let done = match asked {
         Ok((wish, version)) => {

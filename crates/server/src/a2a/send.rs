@@ -166,12 +166,13 @@ fn plan(
         root: Some(record.id.clone()),
         ..RequestFilter::default()
     };
-    let mut before = load::requests(engine, decided)?;
-    before.retain(|request| {
+    let decided = load::requests(engine, decided)?;
+    let is_this = |request: &&Request| {
         request.decision.as_ref().is_some_and(|taken| {
             taken.by == viewer.actor && taken.sent.as_deref().is_some_and(|it| it == sent)
         })
-    });
+    };
+    let before: Vec<Request> = decided.iter().filter(is_this).cloned().collect();
     let said = if before.is_empty() {
         if record.status.is_over() {
             let message = format!("task `{task}` is over ({})", record.status);
@@ -179,8 +180,7 @@ fn plan(
         }
         let pending = waiting(&**engine.store(), &record.id)?;
         if pending.is_empty() {
-            let message = format!("task `{task}` is working and asks nothing; wait until it does");
-            return Err(Fault::new(Kind::UnsupportedOperation, message));
+            return Err(working(task, &decided));
         }
         Said::Answers(message::answers(message, &pending, &viewer)?)
     } else {
@@ -188,6 +188,20 @@ fn plan(
     };
     let fold = load::task(engine, &record.id, viewer)?;
     Ok((record.id, fold, said))
+}
+
+/// A task that asks nothing: it works, perhaps because somebody was faster.
+fn working(task: &str, decided: &[Request]) -> Fault {
+    let taken = decided.iter().filter_map(|request| request.decision.as_ref());
+    let message = format!("task `{task}` is working and asks nothing; wait until it does");
+    match taken.max_by_key(|taken| taken.at) {
+        Some(last) => {
+            let was = format!("what it asked was already decided by {} at {}", last.by, last.at);
+            Fault::new(Kind::UnsupportedOperation, format!("{message} ({was})"))
+                .coded("already_decided")
+        }
+        None => Fault::new(Kind::UnsupportedOperation, message),
+    }
 }
 
 /// Takes decisions, all or none. Those requests that are then decided; others wait for more people to agree.
