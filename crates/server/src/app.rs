@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use signoff_core::Tenant;
+use signoff_core::{Tenant, Timestamp};
 use signoff_runtime::Engine;
 use tokio::sync::{Semaphore, watch};
 
@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) links: Key,
     pub(crate) settings: Settings,
     pub(crate) openapi: bytes::Bytes,
+    /// Since when it is there, with the workflows it has.
+    pub(crate) since: Timestamp,
     /// True from the moment the server is to stop.
     pub(crate) stopping: watch::Receiver<bool>,
     /// Every WebSocket listens to it for as long as it is open.
@@ -86,6 +88,7 @@ impl App {
             links,
             settings,
             openapi: crate::openapi::document().to_string().into(),
+            since: engine.clock().now(),
             stopping,
             sessions: watch::Sender::new(()),
             reads: Semaphore::new(READS),

@@ -84,12 +84,13 @@ pub enum Role {
 #[serde(rename_all = "camelCase", default)]
 pub struct Message {
     /// Its id, made by whoever says it.
+    #[serde(alias = "message_id")]
     pub message_id: String,
     /// The context it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "context_id")]
     pub context_id: Option<String>,
     /// The task it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "task_id")]
     pub task_id: Option<String>,
     /// Who says it.
     pub role: Role,
@@ -102,7 +103,7 @@ pub struct Message {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<String>,
     /// Other tasks it speaks of.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", alias = "reference_task_ids")]
     pub reference_task_ids: Vec<String>,
 }
 

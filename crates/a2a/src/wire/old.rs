@@ -14,6 +14,7 @@ pub struct AnyPart {
     raw: Option<String>,
     url: Option<String>,
     filename: Option<String>,
+    #[serde(alias = "media_type")]
     media_type: Option<String>,
     metadata: Option<Map<String, Value>>,
     file: Option<File>,

@@ -1,4 +1,5 @@
-//! What clients send along with the name of what they want. What is not known is left alone.
+//! What clients send along with the name of what they want. What is not known is left alone; names may be written as
+//! in the protocol's definition too (`history_length`).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -24,15 +25,18 @@ pub struct SendParams {
 #[serde(rename_all = "camelCase", default)]
 pub struct Configuration {
     /// The kinds of content that the client understands.
+    #[serde(alias = "accepted_output_modes")]
     pub accepted_output_modes: Option<Vec<String>>,
     /// How many of the latest messages the task is to have; all, if not said.
+    #[serde(alias = "history_length")]
     pub history_length: Option<i64>,
     /// Whether the task is wanted as soon as it is taken.
+    #[serde(alias = "return_immediately")]
     pub return_immediately: Option<bool>,
     /// The same in the words of 0.3, the other way round.
     pub blocking: Option<bool>,
     /// Where the client wants to be told of the task.
-    #[serde(alias = "pushNotificationConfig")]
+    #[serde(alias = "task_push_notification_config", alias = "pushNotificationConfig")]
     pub task_push_notification_config: Option<Value>,
 }
 
@@ -52,6 +56,7 @@ pub struct TaskParams {
     /// Its id.
     pub id: String,
     /// How many of the latest messages it is to have; all, if not said.
+    #[serde(alias = "history_length")]
     pub history_length: Option<i64>,
     /// What else is said about it.
     pub metadata: Option<Map<String, Value>>,
@@ -64,18 +69,24 @@ pub struct ListParams {
     /// Whose agent it is for, where a server has several.
     pub tenant: Option<String>,
     /// Of which context.
+    #[serde(alias = "context_id")]
     pub context_id: Option<String>,
     /// How they stand.
     pub status: Option<TaskState>,
     /// How many at once.
+    #[serde(alias = "page_size")]
     pub page_size: Option<i64>,
     /// Where the page begins.
+    #[serde(alias = "page_token")]
     pub page_token: Option<String>,
     /// How many of the latest messages each is to have; none, if not said.
+    #[serde(alias = "history_length")]
     pub history_length: Option<i64>,
     /// Only those whose status is as new as this.
+    #[serde(alias = "status_timestamp_after")]
     pub status_timestamp_after: Option<String>,
     /// Whether what they made is wanted.
+    #[serde(alias = "include_artifacts")]
     pub include_artifacts: Option<bool>,
 }
 
@@ -88,6 +99,7 @@ pub struct TaskList {
     /// Where the next page begins; empty, if there is none.
     pub next_page_token: String,
     /// How many were asked for.
+    #[serde(alias = "page_size")]
     pub page_size: usize,
     /// How many there are altogether.
     pub total_size: usize,

@@ -1,7 +1,7 @@
 //! What an agent says of itself: one document that clients of both versions read.
 
 use axum::extract::Path;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
@@ -9,6 +9,7 @@ use signoff_runtime::Definition;
 
 use super::fault::{Fault, Kind};
 use super::known;
+use super::version::Version;
 use crate::api::Api;
 use crate::app::App;
 use crate::error::{ApiError, Problem};
@@ -29,46 +30,54 @@ pub(super) fn routes(mut api: Api) -> Api {
     api
 }
 
-/// How a client reaches this server.
+/// How a client reaches this server, and what it understands.
 #[derive(Debug)]
-pub(super) struct Base(String);
+pub(super) struct Base {
+    url: String,
+    /// Whether the client has said that it speaks 1.0, and so needs nothing of 0.3.
+    plain: bool,
+}
 
 impl Base {
-    pub(super) fn read(headers: &HeaderMap) -> Self {
+    pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Self {
         let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         // What stands before the server may speak TLS for it.
         let scheme = match text(header::HeaderName::from_static("x-forwarded-proto")) {
             Some("https") => "https",
             _ => "http",
         };
-        Self(format!("{scheme}://{}", text(header::HOST).unwrap_or("localhost")))
+        let url = format!("{scheme}://{}", text(header::HOST).unwrap_or("localhost"));
+        let plain = matches!(Version::read(headers, uri), Ok(Some(Version::New)));
+        Self { url, plain }
     }
 }
 
 /// The card of the workflow that comes first by name.
-async fn first(app: App, headers: HeaderMap) -> Result<Response, ApiError> {
+async fn first(app: App, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
     let Some(definition) = app.engine.workflows().next() else {
         return Err(ApiError::new(Problem::UnknownWorkflow, "there is no workflow"));
     };
     let full = !app.access.users.any();
-    Ok(cached(&headers, &describe(definition, &Base::read(&headers), full, !full)))
+    let card = describe(definition, &Base::read(&headers, &uri), full, !full);
+    Ok(cached(&app, &headers, &card))
 }
 
 async fn one(
     app: App,
     Path(workflow): Path<String>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     known(&app, &workflow)?;
     let full = !app.access.users.any();
-    let card = card(&app, &Base::read(&headers), &workflow, full);
+    let card = card(&app, &Base::read(&headers, &uri), &workflow, full);
     let card = card.map_err(|fault| ApiError::new(Problem::UnknownWorkflow, fault.message))?;
-    Ok(cached(&headers, &card))
+    Ok(cached(&app, &headers, &card))
 }
 
 /// All agents, with their cards.
-async fn list(app: App, headers: HeaderMap) -> Response {
-    let Base(base) = Base::read(&headers);
+async fn list(app: App, uri: Uri, headers: HeaderMap) -> Response {
+    let base = Base::read(&headers, &uri).url;
     let agents = app.engine.workflows().map(|definition| {
         let id = &definition.workflow.id;
         json!({ "id": id, "url": format!("{base}/a2a/{id}"), "card": format!("{base}/a2a/{id}{}", PLACES[0]) })
@@ -84,9 +93,9 @@ pub(super) fn card(app: &App, base: &Base, workflow: &str, full: bool) -> Result
     Ok(describe(definition, base, full, app.access.users.any()))
 }
 
-fn describe(definition: &Definition, Base(base): &Base, full: bool, closed: bool) -> Value {
+fn describe(definition: &Definition, base: &Base, full: bool, closed: bool) -> Value {
     let workflow = &definition.workflow;
-    let url = format!("{base}/a2a/{}", workflow.id);
+    let url = format!("{}/a2a/{}", base.url, workflow.id);
     let at = |binding: &str, version: &str| json!({ "url": url, "protocolBinding": binding, "protocolVersion": version });
     let modes = ["text/plain", "application/json"];
     let description = match workflow.description.trim() {
@@ -110,26 +119,33 @@ fn describe(definition: &Definition, Base(base): &Base, full: bool, closed: bool
         "defaultInputModes": modes,
         "defaultOutputModes": modes,
         "skills": [skill],
-        // For clients of 0.3.
-        "protocolVersion": "0.3.0",
-        "url": url,
-        "preferredTransport": "JSONRPC",
-        "supportsAuthenticatedExtendedCard": true,
     });
     if closed {
-        // Each version knows the scheme by other fields, and leaves those of the other alone.
-        card["securitySchemes"] = json!({ "bearer": {
-            "type": "http", "scheme": "bearer",
-            "httpAuthSecurityScheme": { "scheme": "bearer", "description": "a token of `signoff user add`" },
-        } });
+        let scheme = json!({ "scheme": "bearer", "description": "a token of `signoff user add`" });
+        card["securitySchemes"] = json!({ "bearer": { "httpAuthSecurityScheme": scheme } });
         card["securityRequirements"] = json!([{ "schemes": { "bearer": { "list": [] } } }]);
-        card["security"] = json!([{ "bearer": [] }]);
+    }
+    if !base.plain {
+        for_old_clients(&mut card, &url);
     }
     card
 }
 
+/// Adds what clients of 0.3 look for. Each version leaves the fields of the other alone.
+fn for_old_clients(card: &mut Value, url: &str) {
+    card["protocolVersion"] = "0.3.0".into();
+    card["url"] = url.into();
+    card["preferredTransport"] = "JSONRPC".into();
+    card["supportsAuthenticatedExtendedCard"] = true.into();
+    if let Some(bearer) = card.pointer_mut("/securitySchemes/bearer") {
+        bearer["type"] = "http".into();
+        bearer["scheme"] = "bearer".into();
+        card["security"] = json!([{ "bearer": [] }]);
+    }
+}
+
 /// A card, unless the client has it already.
-fn cached(headers: &HeaderMap, card: &Value) -> Response {
+fn cached(app: &App, headers: &HeaderMap, card: &Value) -> Response {
     let tag = format!("\"{}\"", signoff_core::text::digest(&card.to_string(), 32));
     let known = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
     let known = known.is_some_and(|known| {
@@ -144,10 +160,12 @@ fn cached(headers: &HeaderMap, card: &Value) -> Response {
     };
     let fields = response.headers_mut();
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static(KEPT));
-    // It says by which name the server was asked.
-    fields.insert(header::VARY, HeaderValue::from_static("host"));
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        fields.insert(header::ETAG, tag);
+    // It says by which name the server was asked, and in which version.
+    fields.insert(header::VARY, HeaderValue::from_static("host, a2a-version"));
+    for (name, value) in [(header::ETAG, tag), (header::LAST_MODIFIED, app.since.http_date())] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            fields.insert(name, value);
+        }
     }
     response
 }

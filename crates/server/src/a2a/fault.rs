@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     PushNotificationNotSupported,
     UnsupportedOperation,
     ContentTypeNotSupported,
+    /// The same of the whole body, which HTTP has a status of its own for.
+    BodyNotSupported,
     VersionNotSupported,
     /// This process cannot do it now.
     Unavailable,
@@ -41,7 +43,7 @@ impl Kind {
             Self::TaskNotCancelable => -32002,
             Self::PushNotificationNotSupported => -32003,
             Self::UnsupportedOperation => -32004,
-            Self::ContentTypeNotSupported => -32005,
+            Self::ContentTypeNotSupported | Self::BodyNotSupported => -32005,
             Self::VersionNotSupported => -32009,
         }
     }
@@ -59,7 +61,7 @@ impl Kind {
             Self::TaskNotCancelable => "TASK_NOT_CANCELABLE",
             Self::PushNotificationNotSupported => "PUSH_NOTIFICATION_NOT_SUPPORTED",
             Self::UnsupportedOperation => "UNSUPPORTED_OPERATION",
-            Self::ContentTypeNotSupported => "CONTENT_TYPE_NOT_SUPPORTED",
+            Self::ContentTypeNotSupported | Self::BodyNotSupported => "CONTENT_TYPE_NOT_SUPPORTED",
             Self::VersionNotSupported => "VERSION_NOT_SUPPORTED",
         }
     }
@@ -68,6 +70,7 @@ impl Kind {
     pub(crate) fn status(self) -> (StatusCode, &'static str) {
         match self {
             Self::TaskNotFound | Self::MethodNotFound => (StatusCode::NOT_FOUND, "NOT_FOUND"),
+            Self::BodyNotSupported => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "INVALID_ARGUMENT"),
             Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL"),
             Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
             Self::ParseError
@@ -147,7 +150,7 @@ impl From<ApiError> for Fault {
             "unknown_run" | "unknown_workflow" => Kind::TaskNotFound,
             "unknown_request" | "invalid_cursor" => Kind::InvalidParams,
             "malformed_json" => Kind::ParseError,
-            "unsupported_media_type" => Kind::ContentTypeNotSupported,
+            "unsupported_media_type" => Kind::BodyNotSupported,
             _ => match status {
                 StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => Kind::InvalidParams,
                 StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT => Kind::InvalidRequest,

@@ -361,3 +361,7 @@ impl Fold {
         self.task.context_id.clone().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+#[path = "project_tests.rs"]
+mod tests;

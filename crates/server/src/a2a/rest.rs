@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::{FromRequest, FromRequestParts as _, Path, Request};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use bytes::Bytes;
@@ -47,6 +47,7 @@ struct Call {
     app: App,
     caller: Caller,
     headers: HeaderMap,
+    uri: Uri,
     workflow: String,
     tenant: Option<String>,
     /// The task in the path, and what is wanted of it.
@@ -79,10 +80,10 @@ impl FromRequest<App> for Call {
         let query = parts.uri.query().unwrap_or_default();
         let query = serde_urlencoded::from_str(query).unwrap_or_default();
         let said = Version::read(&parts.headers, &parts.uri);
-        let headers = parts.headers.clone();
+        let (headers, uri) = (parts.headers.clone(), parts.uri.clone());
         let (_, body) = received(Request::from_parts(parts, body), whole).await?;
         let tenant = path.remove("tenant");
-        Ok(Self { app, caller, headers, workflow, tenant, task, wish, query, body, said })
+        Ok(Self { app, caller, headers, uri, workflow, tenant, task, wish, query, body, said })
     }
 }
 
@@ -108,7 +109,7 @@ impl Call {
                 .map_err(|_| Fault::new(Kind::ParseError, "the body is not JSON"))?
         } else {
             let message = format!("the body must be application/json or {MEDIA}");
-            return Err(Fault::new(Kind::ContentTypeNotSupported, message));
+            return Err(Fault::new(Kind::BodyNotSupported, message));
         };
         self.placed(&mut params);
         Ok(params)
@@ -269,7 +270,7 @@ async fn extended_card(mut call: Call) -> Response {
     let done = call.asked().and_then(|params| {
         let named = params["tenant"].as_str();
         send::own_tenant(&call.caller, named)?;
-        card::card(&call.app, &Base::read(&call.headers), &call.workflow, true)
+        card::card(&call.app, &Base::read(&call.headers, &call.uri), &call.workflow, true)
     });
     call.answer(done)
 }

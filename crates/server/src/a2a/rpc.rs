@@ -61,7 +61,7 @@ pub(super) async fn call(
     known(&app, &workflow)?;
     let (headers, uri) = (request.headers().clone(), request.uri().clone());
     if !is(&headers, "application/json") {
-        let fault = Fault::new(Kind::ContentTypeNotSupported, "the body must be application/json");
+        let fault = Fault::new(Kind::BodyNotSupported, "the body must be application/json");
         let body = error(&Value::Null, &fault);
         return Ok(answered(StatusCode::UNSUPPORTED_MEDIA_TYPE, &body));
     }
@@ -78,7 +78,7 @@ pub(super) async fn call(
     let asked = asked(&body, &headers, &uri);
     let done = match asked {
         Ok((wish, version)) => {
-            let base = Base::read(&headers);
+            let base = Base::read(&headers, &uri);
             perform(&app, &caller, &workflow, (wish, version), params, &base)
                 .await
                 .map(|done| (done, version))
