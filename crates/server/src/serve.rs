@@ -21,7 +21,7 @@ use crate::access::{self, Access, Users};
 use crate::app::App;
 use crate::devui::{self, Page};
 use crate::link::{self, Key};
-use crate::webhooks::{Delivery, Webhook};
+use crate::webhooks::{Channel, Delivery};
 use crate::{api, metrics, process};
 
 /// The largest head of a request, in bytes.
@@ -65,7 +65,7 @@ pub struct Settings {
     /// The page of `DevUI`, if there is one to serve.
     pub page: Option<Arc<Page>>,
     /// Who is told what happens to requests.
-    pub webhooks: Vec<Webhook>,
+    pub channels: Vec<Arc<dyn Channel>>,
     /// What became of spans, for the metrics. Who sends them is not the server's business.
     pub traces: Arc<signoff_traces::Counts>,
 }
@@ -88,7 +88,7 @@ impl Settings {
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
             page: None,
-            webhooks: Vec::new(),
+            channels: Vec::new(),
             traces: Arc::default(),
         }
     }
@@ -173,9 +173,9 @@ impl Server {
             tokio::spawn(users.follow()),
             tokio::spawn(Arc::clone(&app.inbox).watch()),
         ];
-        helpers.extend(app.settings.webhooks.iter().map(|webhook| {
+        helpers.extend(app.settings.channels.iter().map(|channel| {
             let metrics = Arc::clone(&app.metrics);
-            tokio::spawn(Delivery::new(webhook.clone(), engine.clone(), metrics).run())
+            tokio::spawn(Delivery::new(Arc::clone(channel), engine.clone(), metrics).run())
         }));
         let sessions = app.sessions.clone();
         let scheduler = tokio::spawn(schedule(engine.clone()));

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::access::{add, post};
+use crate::deciders::{pending, start};
+use crate::gates::{WRITE, clerk};
 use crate::support::{Place, Server, Stream, text};
+use crate::ws_support::Socket;
 
 async fn counts(server: &Server) -> (u64, u64) {
     let count = async |query: &str| {
@@ -107,4 +111,43 @@ async fn the_command_line_puts_off_too() {
     assert_eq!(counts(&server).await, (0, 1));
     let shown = server.read(&format!("/v1/requests/{request}")).await;
     assert_eq!(shown["notes"][0]["by"], "ada");
+}
+
+#[tokio::test]
+async fn only_those_who_are_asked_put_off() {
+    let place = Place::new();
+    let ann = add(&place, &["ann", "--role", "owner"]);
+    let bob = add(&place, &["bob", "--role", "owner"]);
+    let cid = add(&place, &["cid", "--role", "intern"]);
+    let gate = "  - { name: before_file_edit, who: { roles: [owner], not_initiator: true } }\n";
+    let server = clerk(&place, gate, WRITE);
+    let run = start(&server, &ann).await;
+    let request = text(&pending(&server, &ann, &run, "").await["id"]);
+    let path = format!("/v1/requests/{request}/defer");
+    for (token, status, code) in [(&cid, 403, "not_asked"), (&ann, 403, "own_run")] {
+        let (found, refused) = post(&server, token, &path, json!({ "for": "1h" })).await;
+        assert_eq!((found, &refused["error"]["code"]), (status, &json!(code)), "{refused}");
+    }
+    let (status, put_off) = post(&server, &bob, &path, json!({ "for": "1h" })).await;
+    assert_eq!((status, &put_off["notes"][0]["by"]), (200, &json!("bob")), "{put_off}");
+}
+
+#[tokio::test]
+async fn a_socket_puts_off_and_hears_of_it() {
+    let place = Place::new();
+    let server = place.serve();
+    let run = server.start("ask", "x").await;
+    let request = server.pending(&run).await;
+    let (mut socket, _) = Socket::native(&server).await;
+    let defer = json!({ "type": "defer", "id": 7, "request": request, "for": "1h" });
+    socket.send(defer.to_string()).await;
+    let mut heard = (false, false);
+    while heard != (true, true) {
+        let told = socket.next().await;
+        heard.0 |= told["type"] == "ack" && !told["request"]["deferred_until"].is_null();
+        heard.1 |= told["type"] == "request" && told["change"] == "deferred";
+        assert_ne!(told["type"], "error", "{told}");
+    }
+    let (_, snapshot) = Socket::native(&server).await;
+    assert_eq!(snapshot["requests"], json!([]), "it is out of sight");
 }

@@ -2,6 +2,8 @@
 
 #[path = "webhooks/receiver.rs"]
 mod receiver;
+#[path = "webhooks/slack.rs"]
+mod slack;
 
 use std::io::Write as _;
 use std::path::Path;

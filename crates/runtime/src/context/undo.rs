@@ -84,8 +84,9 @@ impl Context {
                 Ok(what) => came.undone.push(json!({ "tool": tool, "what": *what })),
                 Err(error) if self.is_lost() => return Err(error),
                 Err(error) => {
-                    came.left
-                        .push(json!({ "tool": tool, "code": error.code, "why": error.message }));
+                    came.left.push(
+                        json!({ "tool": tool, "code": error.code, "message": error.message }),
+                    );
                 }
             }
         }
