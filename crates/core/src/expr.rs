@@ -236,7 +236,7 @@ impl<'v> Scope<'v> {
 }
 
 /// JSON as CEL sees it. Whole numbers are `int`, so that they compare and add with literals.
-pub(crate) fn borrowed<'v>(value: &'v Value) -> Box<dyn Val + 'v> {
+pub(crate) fn borrowed(value: &Value) -> Box<dyn Val + '_> {
     match value {
         Value::Null => Box::new(CelNull),
         Value::Bool(flag) => Box::new(CelBool::from(*flag)),

@@ -128,7 +128,6 @@ async fn one_order(seed: u64) {
                 });
                 let [one, two, three] =
                     [tries.next(), tries.next(), tries.next()].map(Option::unwrap);
-                drop(tries);
                 // At once, on both nodes, beside the search for work.
                 let (a, b) = (world.nodes[0].clone(), world.nodes[1].clone());
                 let _ = tokio::join!(

@@ -39,7 +39,7 @@ impl Needs {
 
 impl Action {
     /// This action as the variable of conditions that need so much.
-    pub(super) fn scope<'v>(&'v self, needs: &[&Needs]) -> Scope<'v> {
+    pub(super) fn scope(&self, needs: &[&Needs]) -> Scope<'_> {
         let fields = needs.iter().fold(0, |all, one| all | one.fields);
         let asked = FIELDS.iter().enumerate().filter(|(n, _)| fields & (1 << n) != 0);
         let members = asked.map(|(_, &field)| {
@@ -54,7 +54,7 @@ impl Action {
     }
 
     /// The arguments, as far as somebody asks for them: they may be large.
-    fn arguments_for<'v>(&'v self, needs: &[&Needs]) -> Box<dyn Val + 'v> {
+    fn arguments_for(&self, needs: &[&Needs]) -> Box<dyn Val + '_> {
         let argument = 1_u16 << FIELDS.iter().position(|it| *it == ARGUMENTS).unwrap_or(15);
         let asking = needs.iter().filter(|it| it.fields & argument != 0);
         let whole = asking.clone().any(|it| it.arguments.is_none());
@@ -71,7 +71,7 @@ impl Action {
     }
 
     /// A field, as [`Action::to_json`] has it.
-    fn member<'v>(&'v self, field: &str) -> Box<dyn Val + 'v> {
+    fn member(&self, field: &str) -> Box<dyn Val + '_> {
         match field {
             "kind" => text(self.kind.as_str()),
             "tool" => text(&self.name),
@@ -105,11 +105,11 @@ impl Action {
     }
 }
 
-fn text<'v>(text: &'v str) -> Box<dyn Val + 'v> {
+fn text(text: &str) -> Box<dyn Val + '_> {
     Box::new(CelString::from(text))
 }
 
-fn perhaps<'v>(given: Option<&'v str>) -> Box<dyn Val + 'v> {
+fn perhaps(given: Option<&str>) -> Box<dyn Val + '_> {
     match given {
         Some(given) => text(given),
         None => Box::new(CelNull),

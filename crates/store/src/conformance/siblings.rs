@@ -6,6 +6,9 @@ use signoff_core::decision::{Actor, Decision, Siblings, Then};
 use signoff_core::request::{RequestBody, RequestStatus};
 use signoff_core::{RunStatus, Span};
 
+use Happened::{Deferred, Reopened, Requested};
+use RequestStatus::{Cancelled, Decided as Taken, Pending};
+
 use super::fixtures::*;
 use crate::{
     Append, Decide, Decided, DecidedAll, Happened, Lease, Mark, Marked, Noted, RequestFilter, Rest,
@@ -52,7 +55,6 @@ pub async fn a_rejection_takes_the_rest_of_its_turn_back(store: Arc<dyn Store>) 
     store.decide(decide(&run("a"), 2, "yes", "bob", 2000)).await.unwrap();
     let taken = store.decide(rejects(1, 2001)).await.unwrap();
     assert!(matches!(taken, Decided::Taken { .. }));
-    use RequestStatus::{Cancelled, Decided as Taken, Pending};
     assert_eq!(stands(&store), [Taken, Taken, Cancelled, Pending]);
     let third = store.request(&run("a").request(3)).unwrap().unwrap();
     assert_eq!(third.version, 2);
@@ -81,7 +83,6 @@ pub async fn what_is_decided_along_with_a_rejection_counts(store: Arc<dyn Store>
     let taken = store.decide_all(together).await.unwrap();
     let DecidedAll::Taken(taken) = taken else { panic!("{taken:?}") };
     assert!(taken.iter().all(|one| matches!(one, Decided::Taken { .. })), "{taken:?}");
-    use RequestStatus::{Cancelled, Decided as Taken, Pending};
     assert_eq!(stands(&store), [Taken, Cancelled, Taken, Pending]);
     let inputs = store.inputs(&run("a"), 0).unwrap();
     let first = format!("{:?}", inputs[0]);
@@ -129,7 +130,6 @@ pub async fn a_request_is_put_off_and_comes_back(store: Arc<dyn Store>) {
     assert_eq!(whats(&store)[2], r#""reopened""#);
     assert_eq!(store.request(&id).unwrap().unwrap().deferred_until, None);
     let told: Vec<Happened> = store.happened(0, 100).unwrap().iter().map(|it| it.what).collect();
-    use Happened::{Deferred, Reopened, Requested};
     assert_eq!(told, [Requested, Requested, Deferred, Deferred, Reopened]);
     assert_eq!(store.inputs(&run("a"), 0).unwrap(), [], "its run sleeps on");
     // Its deadline holds, and what is decided is not put off.

@@ -63,9 +63,10 @@ impl Work<'_> {
         action: Action,
     ) -> Result<Judgement, ErrorInfo> {
         let key = format!("{key}#gate");
-        let judged = match self.ctx.is_done(&key) {
-            true => Judgement::default(),
-            false => self.ctx.judge_one(&action).await?,
+        let judged = if self.ctx.is_done(&key) {
+            Judgement::default()
+        } else {
+            self.ctx.judge_one(&action).await?
         };
         let kept = self.ctx.effect(&key, Effect::repeatable(), |_| async { Ok(json!(judged)) });
         let judged: Judgement = serde_json::from_value(Value::clone(&*kept.await?))
