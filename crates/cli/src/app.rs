@@ -6,7 +6,7 @@ use std::sync::Arc;
 use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_runtime::{Engine, new_id};
-use signoff_server::{CardKey, Receivers, Webhook};
+use signoff_server::{CardKey, Channel, Receivers, Webhook};
 use signoff_store::{NodeId, SqliteOptions, SqliteStore, Store};
 use signoff_tools::Calendar;
 
@@ -152,8 +152,8 @@ impl App {
     }
 
     /// Those who are told what happens to requests.
-    pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>> {
-        self.config()?.webhooks()
+    pub(crate) fn channels(&self) -> Result<Vec<Arc<dyn Channel>>> {
+        self.config()?.channels()
     }
 
     /// The one of this name.

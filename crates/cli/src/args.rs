@@ -205,6 +205,25 @@ pub(crate) enum InboxCommand {
     },
     /// Answer a request, and drive its run until it rests
     Answer(AnswerArgs),
+    /// Put a request off: it is out of sight until then, and can still be answered
+    Defer(DeferArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeferArgs {
+    /// The request: its id, or the beginning or end of it
+    pub(crate) request: String,
+    /// How long (30m, 2h, 1d), or until when (2026-11-16T09:00:00Z)
+    pub(crate) until: String,
+    /// Why, for others who look at it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Who puts it off
+    #[arg(long = "as", value_name = "NAME", default_value = "local")]
+    pub(crate) by: String,
+    /// Print the request as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Default, Args)]
@@ -221,6 +240,9 @@ pub(crate) struct InboxListArgs {
     /// Only those whose question contains these words
     #[arg(long, value_name = "TEXT")]
     pub(crate) search: Option<String>,
+    /// Only those that somebody has put off; they are not listed otherwise
+    #[arg(long)]
+    pub(crate) deferred: bool,
     /// Print one request a line as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -14,7 +14,9 @@ use signoff_core::Name;
 use signoff_core::visible::Secrets;
 use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Provider, ProviderKind};
-use signoff_server::{CardKey, Receivers, Webhook, WebhookConfig};
+use signoff_server::{
+    CardKey, Channel, ChannelConfig, Receivers, Slack, Webhook, WebhookConfig,
+};
 use signoff_tools::{Builtin, CommandSettings, FileSettings, Remote, Tool, ToolSource};
 
 use self::models::{Model, provider, several};
@@ -54,6 +56,9 @@ pub(crate) struct Config {
     /// The file that holds the private key with which `signoff serve` signs the cards of its agents.
     #[serde(default)]
     card_key: Option<PathBuf>,
+    /// Chats that are told of them too.
+    #[serde(default)]
+    channels: BTreeMap<String, ChannelConfig>,
     /// A file with gates that hold for all workflows; see `signoff schema policy`.
     #[serde(default)]
     policy: Option<PathBuf>,
@@ -170,8 +175,16 @@ impl Config {
     }
 
     /// Those who are told what happens to requests.
-    pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>> {
-        self.webhooks.iter().map(|(name, config)| webhook(name, config)).collect()
+    pub(crate) fn channels(&self) -> Result<Vec<Arc<dyn Channel>>> {
+        let mut all: Vec<Arc<dyn Channel>> = Vec::new();
+        for (name, config) in &self.webhooks {
+            all.push(Arc::new(webhook(name, config)?));
+        }
+        for (name, config) in &self.channels {
+            let made = Slack::new(name, config, |variable| std::env::var(variable).ok());
+            all.push(Arc::new(made.map_err(|problem| Failure::usage(printable(&problem)))?));
+        }
+        Ok(all)
     }
 
     /// The one of this name.
@@ -196,7 +209,8 @@ impl Config {
         let agents = self.a2a.values();
         let agents = agents.flat_map(|it| it.token_env.iter().chain(it.headers_env.values()));
         let webhooks = self.webhooks.values().map(|webhook| &webhook.secret_env);
-        let named = models.chain(tools).chain(servers).chain(agents).chain(webhooks);
+        let chats = self.channels.values().map(|channel| &channel.url_env);
+        let named = models.chain(tools).chain(servers).chain(agents).chain(webhooks).chain(chats);
         let usual = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
         let variables = named.map(String::as_str).chain(usual);
         Secrets::new(variables.filter_map(|name| std::env::var(name).ok()))

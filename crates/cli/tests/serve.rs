@@ -25,6 +25,8 @@ mod bridge_questions;
 mod checks;
 #[path = "serve/deciders.rs"]
 mod deciders;
+#[path = "serve/defer.rs"]
+mod defer;
 #[path = "serve/devui.rs"]
 mod devui;
 #[path = "serve/document.rs"]
@@ -57,8 +59,12 @@ mod races;
 mod receiver;
 #[path = "serve/refused.rs"]
 mod refused;
+#[path = "serve/rollback.rs"]
+mod rollback;
 #[path = "serve/schemathesis.rs"]
 mod schemathesis;
+#[path = "serve/siblings.rs"]
+mod siblings;
 #[path = "serve/steering.rs"]
 mod steering;
 #[path = "serve/stopping.rs"]

@@ -26,7 +26,7 @@ pub mod tool;
 pub mod visible;
 pub mod workflow;
 
-pub use decision::{Actor, Decision, DecisionKind, Refusal};
+pub use decision::{Actor, Decision, DecisionKind, Refusal, Siblings};
 pub use graph::{Edge, ExecutorDef, ExecutorKind, Graph};
 pub use id::{ActivationId, ConversationId, Key, Name, RequestId, RequestNo, RunId, Seq, Tenant};
 pub use journal::{Caller, Entry, ErrorInfo, Event, Input, Outcome, Payload};

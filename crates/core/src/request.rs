@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::deciders::Deciders;
-use crate::decision::{Actor, Decision, DecisionKind};
+use crate::decision::{Actor, Decision, DecisionKind, Siblings};
 use crate::id::{ConversationId, Name, RequestId, RunId, Tenant};
 use crate::message::Sent;
 use crate::time::{Span, Timestamp};
@@ -170,6 +170,12 @@ pub struct RequestBody {
     /// How often people are reminded of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind: Option<Span>,
+    /// The turn of an agent it belongs to: what one reply of its model wants to do, all at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Name>,
+    /// What becomes of the other questions of that turn if it is rejected.
+    #[serde(default, skip_serializing_if = "Siblings::is_independent")]
+    pub siblings: Siblings,
 }
 
 impl RequestBody {
@@ -190,6 +196,8 @@ impl RequestBody {
             deciders: None,
             expires_at: None,
             remind: None,
+            turn: None,
+            siblings: Siblings::default(),
         }
     }
 
@@ -306,6 +314,10 @@ pub struct Request {
     pub created_at: Timestamp,
     /// The answer.
     pub decision: Option<TakenDecision>,
+    /// Why it was taken back, where that is said.
+    pub withdrawn: Option<String>,
+    /// Until when somebody has put it off.
+    pub deferred_until: Option<Timestamp>,
 }
 
 impl Request {
@@ -348,6 +360,18 @@ impl Request {
             }
             if let Some(at) = self.body.expires_at {
                 fields.insert("expires_at".into(), at.rfc3339().into());
+            }
+            if let Some(turn) = &self.body.turn {
+                fields.insert("turn".into(), turn.to_string().into());
+            }
+            if !self.body.siblings.is_independent() {
+                fields.insert("siblings".into(), serde_json::json!(self.body.siblings));
+            }
+            if let Some(until) = self.deferred_until {
+                fields.insert("deferred_until".into(), until.rfc3339().into());
+            }
+            if let Some(why) = &self.withdrawn {
+                fields.insert("withdrawn".into(), why.as_str().into());
             }
             if let Some(taken) = &self.decision {
                 let mut decision = serde_json::json!(taken);

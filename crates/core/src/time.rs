@@ -49,6 +49,16 @@ impl Timestamp {
     }
 }
 
+impl FromStr for Timestamp {
+    type Err = String;
+
+    /// A time as RFC 3339 has it: `2026-11-16T09:00:00Z`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed: Result<jiff::Timestamp, _> = text.trim().parse();
+        parsed.map(|at| Self(at.as_millisecond())).map_err(|error| error.to_string())
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.rfc3339())

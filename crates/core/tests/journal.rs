@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use signoff_core::decision::{Actor, Decision, Then};
+use signoff_core::decision::{Actor, Decision, Siblings, Then};
 use signoff_core::feedback::{FeedbackScope, Given, Timing};
 use signoff_core::journal::{
-    Caller, Completed, Delivered, EffectKind, Entered, Entry, ErrorInfo, Event, Next, Outcome,
-    Parent, Payload, Reply, Started, StepEnd, Usage, decode, encode, to_json,
+    Applied, Caller, Completed, Delivered, EffectKind, Entered, Entry, ErrorInfo, Event, Next,
+    Outcome, Parent, Payload, Reply, Started, StepEnd, Usage, decode, encode, to_json,
 };
 use signoff_core::message::{Message, Part, Role, Sent, ToolCall, ToolResult};
 use signoff_core::policy::{Reach, Remember};
@@ -111,12 +111,14 @@ fn decision() -> impl Strategy<Value = Decision> {
         (maybe_text(), any::<bool>()).prop_map(|(reason, stop)| Decision::Reject {
             reason,
             then: if stop { Then::Stop } else { Then::Continue },
+            siblings: stop.then_some(Siblings::Replan),
             remember: None,
         }),
         maybe_text().prop_map(|feedback| Decision::Revise { feedback }),
         maybe_text().prop_map(|feedback| Decision::Redo { feedback }),
         maybe_text().prop_map(|feedback| Decision::Retry { feedback }),
         maybe_text().prop_map(|reason| Decision::Skip { reason }),
+        maybe_text().prop_map(|feedback| Decision::Rollback { feedback }),
         maybe_text().prop_map(|reason| Decision::Abort { reason }),
     ]
 }
@@ -127,6 +129,8 @@ fn body() -> impl Strategy<Value = RequestBody> {
             context,
             agent_path: vec!["a".into(), "b".into()],
             expires_at: expires.map(Timestamp),
+            turn: expires.map(|_| "3/m1".into()),
+            siblings: if expires.is_some() { Siblings::Replan } else { Siblings::Independent },
             ..RequestBody::input(prompt)
         }
     })
@@ -199,6 +203,12 @@ fn events() -> impl Strategy<Value = Event> {
             let how = if done { StepEnd::Done } else { StepEnd::Skipped };
             Event::StepEnded { activation, step, how }
         }),
+        (any::<u32>(), text(), values()).prop_map(|(activation, tool, before)| {
+            let (key, tool) = ("m1/c".into(), tool.into());
+            Event::Applied(Box::new(Applied { activation, key, tool, before }))
+        }),
+        (any::<u32>(), any::<u32>())
+            .prop_map(|(activation, step)| Event::RolledBack { activation, step }),
         (any::<u32>(), text())
             .prop_map(|(activation, key)| Event::TimerFired { activation, key: key.into() }),
         (any::<u32>(), text())
@@ -230,38 +240,40 @@ fn events() -> impl Strategy<Value = Event> {
             })
         ),
     ];
-    let of_run = prop_oneof![
-        started(),
-        (prop::option::of(any::<u32>()), message()).prop_map(|(activation, message)| {
-            Event::Said { activation, message: message.into() }
-        }),
-        (any::<u32>(), decision(), actor(), any::<bool>()).prop_map(
-            |(request, decision, by, worded)| {
-                Event::Decided { request, decision, by, sent: worded.then(sent) }
-            }
-        ),
-        (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(
-            |(n, author, text, step)| Event::Feedback {
-                activation: step,
-                given: Box::new(Given {
-                    n,
-                    scope: FeedbackScope::Step,
-                    step,
-                    timing: Timing::Redo,
-                    author,
-                    text
-                })
-            }
-        ),
-        (any::<u32>(), actor()).prop_map(|(n, by)| Event::FeedbackRemoved { n, by }),
-        any::<u32>().prop_map(|request| Event::Expired { request }),
-        any::<u32>().prop_map(|request| Event::Withdrawn { request }),
-        actor().prop_map(|by| Event::Paused { by }),
-        actor().prop_map(|by| Event::Resumed { by }),
-        Just(Event::RunCompleted {}),
-        error().prop_map(|error| Event::RunFailed { error }),
-        (actor(), maybe_text()).prop_map(|(by, reason)| Event::RunCancelled { by, reason }),
-    ];
+    let of_run =
+        prop_oneof![
+            started(),
+            (prop::option::of(any::<u32>()), message()).prop_map(|(activation, message)| {
+                Event::Said { activation, message: message.into() }
+            }),
+            (any::<u32>(), decision(), actor(), any::<bool>()).prop_map(
+                |(request, decision, by, worded)| {
+                    Event::Decided { request, decision, by, sent: worded.then(sent) }
+                }
+            ),
+            (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(
+                |(n, author, text, step)| Event::Feedback {
+                    activation: step,
+                    given: Box::new(Given {
+                        n,
+                        scope: FeedbackScope::Step,
+                        step,
+                        timing: Timing::Redo,
+                        author,
+                        text
+                    })
+                }
+            ),
+            (any::<u32>(), actor()).prop_map(|(n, by)| Event::FeedbackRemoved { n, by }),
+            any::<u32>().prop_map(|request| Event::Expired { request }),
+            (any::<u32>(), prop::option::of(actor()), maybe_text())
+                .prop_map(|(request, by, reason)| Event::Withdrawn { request, by, reason }),
+            actor().prop_map(|by| Event::Paused { by }),
+            actor().prop_map(|by| Event::Resumed { by }),
+            Just(Event::RunCompleted {}),
+            error().prop_map(|error| Event::RunFailed { error }),
+            (actor(), maybe_text()).prop_map(|(by, reason)| Event::RunCancelled { by, reason }),
+        ];
     prop_oneof![of_activation, of_run]
 }
 

@@ -27,8 +27,9 @@ pub use context::{Context, Effect, View};
 pub use definition::Definition;
 pub use driver::DriveEnd;
 pub use engine::{
-    Change, DecideError, DecideOutcome, DecideRequest, Engine, EngineBuilder, EngineError, ForkRun,
-    RuleError, RunView, StartRun, Started, Trial, new_id, new_secret,
+    Change, DecideError, DecideOutcome, DecideRequest, DeferError, DeferRequest, Engine,
+    EngineBuilder, EngineError, ForkRun, RuleError, RunView, StartRun, Started, Trial, Until,
+    new_id, new_secret,
 };
 pub use executor::{BoxFuture, Executor};
 pub use live::{Live, LiveEvent, ModelCall};

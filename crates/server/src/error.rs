@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use signoff_core::Refusal;
 use signoff_core::journal::ErrorInfo;
 use signoff_core::request::Request;
-use signoff_runtime::{DecideError, EngineError, RuleError};
+use signoff_runtime::{DecideError, DeferError, EngineError, RuleError};
 use signoff_store::StoreError;
 
 /// What can be wrong, each with a stable code and a status.
@@ -55,6 +55,7 @@ pub(crate) enum Problem {
     InvalidInput,
     DecisionNotAllowed,
     InvalidAnswer,
+    InvalidDeferral,
     AmbiguousAnswer,
     CannotFork,
     FeedbackNotTaken,
@@ -115,6 +116,7 @@ impl Problem {
             Self::InvalidInput => "invalid_input",
             Self::DecisionNotAllowed => "decision_not_allowed",
             Self::InvalidAnswer => "invalid_answer",
+            Self::InvalidDeferral => "invalid_deferral",
             Self::AmbiguousAnswer => "ambiguous_answer",
             Self::CannotFork => "cannot_fork",
             Self::FeedbackNotTaken => "feedback_not_taken",
@@ -174,6 +176,7 @@ impl Problem {
             Self::InvalidInput
             | Self::DecisionNotAllowed
             | Self::InvalidAnswer
+            | Self::InvalidDeferral
             | Self::AmbiguousAnswer
             | Self::InvalidPolicy
             | Self::CannotFork
@@ -383,6 +386,21 @@ impl From<DecideError> for ApiError {
                 .hint("read it again and decide on what it says now")
                 .details(standing(&request)),
             DecideError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DeferError> for ApiError {
+    fn from(error: DeferError) -> Self {
+        match error {
+            DeferError::Decide(error) => error.into(),
+            DeferError::Invalid { problem, expires_at } => {
+                let refused = Self::new(Problem::InvalidDeferral, problem);
+                match expires_at {
+                    Some(at) => refused.details(json!({ "expires_at": at.rfc3339() })),
+                    None => refused,
+                }
+            }
         }
     }
 }

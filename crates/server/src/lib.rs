@@ -33,4 +33,6 @@ pub use devui::{Page, PageError};
 pub use openapi::document as openapi;
 pub use process::allow_connections;
 pub use serve::{ServeError, Server, Settings};
-pub use webhooks::{Webhook, WebhookConfig, WebhookEvent};
+pub use webhooks::{
+    Channel, ChannelConfig, ChannelKind, Slack, Webhook, WebhookConfig, WebhookEvent,
+};

@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::devui::{self, Page};
 use crate::http::Http;
 use crate::link::{self, Key};
-use crate::webhooks::{Delivery, Webhook};
+use crate::webhooks::{Channel, Delivery};
 use crate::{api, metrics, process};
 
 /// How long open connections may take to finish what they are answering.
@@ -59,7 +59,7 @@ pub struct Settings {
     /// The page of `DevUI`, if there is one to serve.
     pub page: Option<Arc<Page>>,
     /// Who is told what happens to requests.
-    pub webhooks: Vec<Webhook>,
+    pub channels: Vec<Arc<dyn Channel>>,
     /// Where clients of A2A may have themselves told how their tasks go on; nowhere, if there is nothing.
     pub receivers: Option<Receivers>,
     /// What signs the cards of agents, if they are to be signed.
@@ -86,7 +86,7 @@ impl Settings {
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
             page: None,
-            webhooks: Vec::new(),
+            channels: Vec::new(),
             receivers: None,
             card_key: None,
             traces: Arc::default(),
@@ -173,9 +173,9 @@ impl Server {
             tokio::spawn(users.follow()),
             tokio::spawn(Arc::clone(&app.inbox).watch()),
         ];
-        helpers.extend(app.settings.webhooks.iter().map(|webhook| {
+        helpers.extend(app.settings.channels.iter().map(|channel| {
             let metrics = Arc::clone(&app.metrics);
-            tokio::spawn(Delivery::new(webhook.clone(), engine.clone(), metrics).run())
+            tokio::spawn(Delivery::new(Arc::clone(channel), engine.clone(), metrics).run())
         }));
         helpers.extend(app.settings.receivers.iter().map(|receivers| {
             let metrics = Arc::clone(&app.metrics);

@@ -272,6 +272,8 @@ pub struct Decide {
     pub version: Option<u32>,
     /// Who must agree, if it takes more than one: those of the request.
     pub deciders: Option<Box<Deciders>>,
+    /// The turn whose other pending requests it takes back, if it does.
+    pub withdraw: Option<Name>,
     /// What is to be remembered of it.
     pub grant: Option<Box<Grant>>,
     /// The link it came by, for the audit.
@@ -307,6 +309,20 @@ pub enum DecidedAll {
     Taken(Vec<Decided>),
     /// Nothing changed because of these: their place among those given, and how they stand.
     Refused(Vec<(usize, Decided)>),
+}
+
+/// Several decisions in the order in which they are taken, each with its place: those that take others back come last,
+/// so that what is decided along with them counts.
+pub(crate) fn in_turn(decides: Vec<Decide>) -> Vec<(usize, Decide)> {
+    let mut all: Vec<(usize, Decide)> = decides.into_iter().enumerate().collect();
+    all.sort_by_key(|(_, decide)| decide.withdraw.is_some());
+    all
+}
+
+/// What came of them, in the order in which they were given.
+pub(crate) fn as_given(mut taken: Vec<(usize, Decided)>) -> Vec<Decided> {
+    taken.sort_by_key(|(n, _)| *n);
+    taken.into_iter().map(|(_, taken)| taken).collect()
 }
 
 /// A line of the audit: a decision or an expiry, chained to the line before it.
@@ -364,6 +380,8 @@ pub struct RequestFilter {
     pub risk: Option<Risk>,
     /// Asked at this time or before.
     pub asked_until: Option<Timestamp>,
+    /// Whether they wait and somebody has put them off.
+    pub deferred: Option<bool>,
 }
 
 /// Who looks after a request.
@@ -440,7 +458,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     ) -> BoxFuture<'static, Result<bool, StoreError>>;
 
     /// Takes a decision: in one transaction the request changes from pending to decided, the audit
-    /// gets a line, the run gets the input and becomes ready.
+    /// gets a line, the run gets the input and becomes ready. Those that it takes back are cancelled with it.
     fn decide(&self, decide: Decide) -> BoxFuture<'static, Result<Decided, StoreError>>;
 
     /// Takes several decisions in one transaction, all or none: if one of them is too late or on an older version, nothing
@@ -661,6 +679,11 @@ pub enum Due {
     },
     /// People are reminded of a request.
     Reminder {
+        /// Which request.
+        request: u32,
+    },
+    /// A request that was put off is in sight again.
+    Deferral {
         /// Which request.
         request: u32,
     },

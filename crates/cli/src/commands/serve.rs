@@ -40,7 +40,7 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     log::begin(args.log.as_deref().unwrap_or(LOG), format)?;
     let address = address(args.addr.as_deref().unwrap_or(ADDRESS))?;
     let collector = Tracing::host()?;
-    let webhooks = app.webhooks()?;
+    let channels = app.channels()?;
     let library = app.library(&[])?;
     let store = app.store_read_by(Some(signoff_server::CONNECTIONS))?;
     let engine = app.engine(store.clone(), &library, library.all())?;
@@ -51,7 +51,7 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     let mut settings = Settings {
         origins: args.origin,
         page,
-        webhooks,
+        channels,
         receivers: Some(app.receivers()?),
         card_key: app.card_key()?,
         traces: Arc::clone(traces.counts()),

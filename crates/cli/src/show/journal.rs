@@ -77,6 +77,14 @@ impl JournalReader {
                 };
                 what("step", self.name(*activation), format!("{step} is {how}"))
             }
+            Event::Applied(applied) => {
+                let can = if applied.before.is_null() { "cannot" } else { "can" };
+                let text = format!("{}, which {can} be undone", printable_line(&applied.tool));
+                what("changes", self.name(applied.activation), text)
+            }
+            Event::RolledBack { activation, step } => {
+                what("undone", self.name(*activation), format!("step {step}"))
+            }
             Event::Feedback { given, .. } => {
                 let author = printable_line(given.author.as_str());
                 what("feedback", author, printable_line(&given.text))
@@ -109,8 +117,10 @@ impl JournalReader {
             Event::Expired { request } => {
                 what("expired", self.asker(*request), "nobody answered in time")
             }
-            Event::Withdrawn { request } => {
-                what("withdrawn", self.asker(*request), "the question was taken back")
+            Event::Withdrawn { request, reason, .. } => {
+                let because = reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                let text = format!("the question was taken back{because}");
+                what("withdrawn", self.asker(*request), printable_line(&text))
             }
             Event::TimerSet { activation, due, .. } => {
                 what("timer", self.name(*activation), format!("sleeps until {due}"))

@@ -203,6 +203,7 @@ pub(crate) fn decision(decision: &Decision) -> String {
         Decision::Redo { feedback } => with("to be done again", feedback),
         Decision::Retry { feedback } => with("to be tried again", feedback),
         Decision::Skip { reason } => with("skipped", reason),
+        Decision::Rollback { feedback } => with("to be undone", feedback),
         Decision::Abort { reason } => with("aborted", reason),
     }
 }

@@ -233,6 +233,7 @@ async fn tenants_do_not_meet() {
                 "fork" => json!({ "at": 1 }),
                 "reassign" => json!({ "to": "bob" }),
                 "link" => json!({ "for": "bob" }),
+                "defer" => json!({ "for": "1h" }),
                 "comment" | "feedback" => json!({ "text": "x" }),
                 "cancel" | "pause" | "resume" | "claim" | "release" => json!({}),
                 _ => body,

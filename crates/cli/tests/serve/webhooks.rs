@@ -1,5 +1,8 @@
 //! Webhooks, as whoever is told gets them.
 
+#[path = "webhooks/slack.rs"]
+mod slack;
+
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -90,7 +90,7 @@ proptest! {
                 Event::Asked { request, .. } => prop_assert!(waiting.insert(*request)),
                 Event::Decided { request, .. }
                 | Event::Expired { request }
-                | Event::Withdrawn { request } => prop_assert!(waiting.remove(request)),
+                | Event::Withdrawn { request, .. } => prop_assert!(waiting.remove(request)),
                 _ => {}
             }
         }

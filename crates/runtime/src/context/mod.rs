@@ -9,6 +9,7 @@ mod effect;
 mod gate;
 mod progress;
 mod remote;
+mod undo;
 mod wait;
 
 use std::future::poll_fn;

@@ -1,5 +1,6 @@
 //! The one way a request is decided.
 
+use serde_json::Value;
 use signoff_core::deciders::EVERY_ROLE;
 use signoff_core::policy::{Grant, Place, Shown};
 use signoff_core::request::{Request, RequestStatus};
@@ -104,8 +105,8 @@ pub enum DecideError {
     /// Its time was over.
     #[error("request {} expired", .0.id)]
     Expired(Box<Request>),
-    /// It was taken back: its run is over.
-    #[error("request {} was taken back because its run is over", .0.id)]
+    /// It was taken back: its run is over, or went on without it.
+    #[error("request {} was taken back because {}", .0.id, .0.withdrawn.as_deref().unwrap_or("its run is over"))]
     Cancelled(Box<Request>),
     /// Somebody has decided otherwise, or somebody else has decided.
     #[error("{}", already(.0))]
@@ -240,16 +241,17 @@ impl Engine {
         Ok(Decide {
             request: id,
             recorded: visible::masked(&recorded, &self.inner.secrets),
-            decision,
             by,
             roles,
             at: self.inner.clock.now(),
             version,
             deciders: request.body.deciders.clone().filter(|deciders| deciders.is_several()),
             grant,
+            withdraw: request.body.withdraws(&decision).cloned(),
             link,
             sent,
             claim: Some(self.inner.claim()),
+            decision,
         })
     }
 
@@ -295,11 +297,20 @@ impl Engine {
     ) -> Result<Option<Box<Grant>>, Refusal> {
         let Some((what, wish)) = decision.remember() else { return Ok(None) };
         let refuse = |problem: String| Refusal::Invalid { problems: vec![problem] };
-        let shown = &request.body.context;
+        let shown = match request.body.kind {
+            RequestKind::ToolCall => &request.body.context,
+            RequestKind::StepBefore | RequestKind::StepAfter => &request.body.context["action"],
+            RequestKind::PlanReview => {
+                return Err(refuse(
+                    "/remember: a plan is approved as it is; the next one is another".to_owned(),
+                ));
+            }
+            _ => &Value::Null,
+        };
         let word = |name: &str| shown[name].as_str().unwrap_or_default();
-        if request.body.kind != RequestKind::ToolCall || word("digest").is_empty() {
+        if word("digest").is_empty() {
             return Err(refuse(
-                "/remember: only what gates ask about can be remembered".to_owned(),
+                "/remember: only calls and steps of a plan can be remembered".to_owned(),
             ));
         }
         let place = Place {

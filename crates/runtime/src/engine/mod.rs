@@ -3,6 +3,7 @@
 mod at_hand;
 mod build;
 mod decide;
+mod defer;
 mod fork;
 mod parts;
 mod policy;
@@ -29,6 +30,7 @@ use tokio::sync::{Notify, broadcast};
 pub(crate) use at_hand::AtHand;
 pub use build::EngineBuilder;
 pub use decide::{DecideError, DecideOutcome, DecideRequest};
+pub use defer::{DeferError, DeferRequest, Until};
 pub use fork::ForkRun;
 pub(crate) use parts::{Parts, ToolPattern};
 pub use policy::RuleError;

@@ -5,6 +5,7 @@
 mod audit;
 mod decide;
 mod decide_many;
+mod defer;
 mod errors;
 mod events;
 mod feedback;
@@ -28,6 +29,7 @@ use axum::http::{Method, Uri};
 use axum::routing::on;
 
 pub(crate) use decide::{decide_as_said, decide_request, take_decision};
+pub(crate) use defer::{Defer, defer_request};
 pub(crate) use filter::CountQuery;
 pub(crate) use operation::{Answer, Operation, SchemaOf, Verb, of};
 pub(crate) use requests::requests;
@@ -76,6 +78,7 @@ pub(crate) fn api() -> Api {
     let api = policy::routes(api);
     let api = grants::routes(api);
     let api = marks::routes(api);
+    let api = defer::routes(api);
     let api = session::routes(api);
     let api = audit::routes(api);
     let api = errors::routes(api);

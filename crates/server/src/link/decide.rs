@@ -185,6 +185,7 @@ fn decision(body: &RequestBody, link: &Link, answered: Answered) -> Result<Decis
         DecisionKind::Redo => Decision::Redo { feedback: text },
         DecisionKind::Retry => Decision::Retry { feedback: text },
         DecisionKind::Skip => Decision::Skip { reason: text },
+        DecisionKind::Rollback => Decision::Rollback { feedback: text },
         DecisionKind::Abort => Decision::Abort { reason: text },
         DecisionKind::Edit => return Err(refused().into()),
     })

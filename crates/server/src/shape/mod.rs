@@ -95,7 +95,7 @@ pub(crate) fn entry(run: &RunId, entry: &JournalEntry) -> Value {
     if let Event::Asked { request, .. }
     | Event::Decided { request, .. }
     | Event::Expired { request }
-    | Event::Withdrawn { request } = &entry.event
+    | Event::Withdrawn { request, .. } = &entry.event
     {
         json["request_id"] = run.request(*request).as_str().into();
     }

@@ -139,6 +139,7 @@ pub fn decide(run: &RunId, request: RequestNo, answer: &str, by: &str, ms: i64) 
         at: at(ms),
         version: None,
         deciders: None,
+        withdraw: None,
         grant: None,
         link: None,
         sent: None,

@@ -24,6 +24,7 @@ pub mod links;
 pub mod people;
 pub mod pushes;
 pub mod runs;
+pub mod siblings;
 pub mod timers;
 pub mod webhooks;
 
@@ -68,6 +69,9 @@ macro_rules! store_conformance {
             decisions::a_decision_is_remembered,
             links::a_secret_is_made_once,
             links::the_audit_says_what_came_by_a_link,
+            siblings::a_rejection_takes_the_rest_of_its_turn_back,
+            siblings::what_is_decided_along_with_a_rejection_counts,
+            siblings::a_request_is_put_off_and_comes_back,
             timers::people_are_reminded_while_it_waits,
             decisions::a_late_decision_finds_it_expired,
             decisions::a_decision_can_lease_the_run,

@@ -440,6 +440,7 @@ fn request_matches(filter: &RequestFilter, request: &Request) -> bool {
         && is(filter.conversation.as_ref(), &request.conversation)
         && is(filter.tenant.as_ref(), &request.tenant)
         && filter.risk.is_none_or(|risk| request.body.risk == Some(risk))
+        && filter.deferred.is_none_or(|wanted| request.deferred_until.is_some() == wanted)
         && filter.asked_until.is_none_or(|at| request.created_at <= at)
         && match &filter.assigned {
             None => true,

@@ -130,7 +130,7 @@ impl SpanReader {
             Event::Expired { request } => {
                 self.answered(*request, entry.at, "expired").into_iter().collect()
             }
-            Event::Withdrawn { request } => {
+            Event::Withdrawn { request, .. } => {
                 self.answered(*request, entry.at, "withdrawn").into_iter().collect()
             }
             Event::Completed(completed) => {

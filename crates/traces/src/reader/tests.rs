@@ -295,7 +295,7 @@ fn people_are_waited_for() {
                 sent: None,
             },
             Event::Expired { request: 1 },
-            Event::Withdrawn { request: 3 },
+            Event::Withdrawn { request: 3, by: None, reason: None },
             Event::RunCancelled { by: Actor::new("bob"), reason: Some(SECRET.to_owned()) },
         ],
     );

@@ -73,6 +73,7 @@ impl Context {
             allowed: allowed.to_vec(),
             reasons: judged.reasons.iter().map(ToString::to_string).collect(),
             risk: Some(risk.unwrap_or(Risk::Medium)),
+            siblings: judged.siblings,
             ..RequestBody::input(prompt)
         }
     }
