@@ -35,6 +35,7 @@ use crate::conversation::{ChangeConversation, ConversationFilter, ConversationRe
 use crate::events::{MoveWebhook, RequestEvent, TakeWebhook};
 use crate::links::AddLink;
 use crate::people::{Mark, Marked, Note, NoteLine, User};
+use crate::pushes::{MovePush, Push, PutPush, TakePushes};
 use crate::rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 
 /// A future that a trait object can return.
@@ -616,6 +617,24 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// What happened to requests after event number `after`, in order, at most `limit`. Only what happens while there
     /// is a webhook is kept, and only until all have been told of it.
     fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError>;
+
+    /// Somebody is to be told how a run goes on. `false`, and nothing changes, if so many are told already that one more
+    /// is too many. Refused with [`StoreError::UnknownRun`].
+    fn put_push(&self, put: PutPush) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// Who is told of a run, by their names.
+    fn pushes(&self, run: &RunId) -> Result<Vec<Push>, StoreError>;
+
+    /// Somebody is told nothing more, and forgotten. `false` if there is nobody of that name.
+    fn remove_push(&self, run: &RunId, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// Takes the right to tell those who have something to be told: whose run went on since, or who could not be told
+    /// before. Nobody else tells them until it is given back or runs out.
+    fn take_pushes(&self, take: TakePushes) -> BoxFuture<'static, Result<Vec<Push>, StoreError>>;
+
+    /// Notes how far somebody has been told, and gives the right back. `false`, and nothing changes, if somebody else
+    /// has it now.
+    fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>>;
 }
 
 /// A run that has just been created.

@@ -22,6 +22,7 @@ pub mod journal;
 pub mod leases;
 pub mod links;
 pub mod people;
+pub mod pushes;
 pub mod runs;
 pub mod timers;
 pub mod webhooks;
@@ -102,6 +103,11 @@ macro_rules! store_conformance {
             people::a_run_makes_its_conversation_known_once,
             people::conversations_are_listed_newest_first,
             people::users_have_unique_names,
+            pushes::those_who_wait_for_news_are_told,
+            pushes::one_tells_and_tells_again,
+            pushes::parts_of_a_run_are_news,
+            pushes::so_many_are_told_of_a_run,
+            pushes::a_tenant_is_told_of_its_own_runs,
             webhooks::what_happens_is_told_in_order,
             webhooks::votes_and_reminders_are_told,
             webhooks::what_a_fork_brings_along_is_not_told,

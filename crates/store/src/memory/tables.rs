@@ -9,6 +9,7 @@ use signoff_core::time::Timestamp;
 use signoff_core::{Actor, Name, RequestId, RequestNo, RunId, Tenant};
 
 use super::events::Events;
+use super::pushes::Pushes;
 use crate::audit::{EXPIRED, REMINDED, clock_actor, judged, policy_actor};
 use crate::events::brought_along;
 use crate::people::Noted;
@@ -43,6 +44,7 @@ pub(super) struct Tables {
     pub(super) grants: Vec<Grant>,
     pub(super) events: Events,
     pub(super) secrets: HashMap<String, String>,
+    pub(super) pushes: Pushes,
 }
 
 #[derive(Debug)]

@@ -18,6 +18,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "webhooks", sql: include_str!("migrations/0004_webhooks.sql") },
     Migration { name: "links", sql: include_str!("migrations/0005_links.sql") },
     Migration { name: "sent", sql: include_str!("migrations/0006_sent.sql") },
+    Migration { name: "pushes", sql: include_str!("migrations/0007_pushes.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
