@@ -57,6 +57,11 @@ where
     }
 }
 
+/// Answers a call that is refused before it is read.
+pub fn refuse(fault: Fault) -> HttpResponse<Body> {
+    Status::from(fault).into_http()
+}
+
 /// One method, to be carried out.
 #[derive(Clone)]
 struct Call<O> {

@@ -10,7 +10,7 @@ mod codec;
 mod fault;
 mod method;
 
-pub use answer::{Answers, Operations, answer};
+pub use answer::{Answers, Operations, answer, refuse};
 pub use fault::Fault;
 pub use method::{Method, Methods, Unreadable};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_runtime::{Engine, new_id};
-use signoff_server::Webhook;
+use signoff_server::{CardKey, Receivers, Webhook};
 use signoff_store::{NodeId, SqliteOptions, SqliteStore, Store};
 use signoff_tools::Calendar;
 
@@ -139,6 +139,16 @@ impl App {
             policy::watch(engine.clone(), path);
         }
         Ok(())
+    }
+
+    /// What signs the cards of agents.
+    pub(crate) fn card_key(&self) -> Result<Option<Arc<CardKey>>> {
+        self.config()?.card_key()
+    }
+
+    /// Where clients of A2A may be told how their tasks go on.
+    pub(crate) fn receivers(&self) -> Result<Receivers> {
+        self.config()?.receivers()
     }
 
     /// Those who are told what happens to requests.

@@ -14,7 +14,7 @@ use signoff_core::Name;
 use signoff_core::visible::Secrets;
 use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Provider, ProviderKind};
-use signoff_server::{Webhook, WebhookConfig};
+use signoff_server::{CardKey, Receivers, Webhook, WebhookConfig};
 use signoff_tools::{Builtin, CommandSettings, FileSettings, Remote, Tool, ToolSource};
 
 use self::models::{Model, provider, several};
@@ -48,6 +48,12 @@ pub(crate) struct Config {
     /// Who is told what happens to requests, by a name of their own. `signoff serve` tells them.
     #[serde(default)]
     webhooks: BTreeMap<String, WebhookConfig>,
+    /// Where clients of A2A may have `signoff serve` send how their tasks go on.
+    #[serde(default)]
+    push: PushSection,
+    /// The file that holds the private key with which `signoff serve` signs the cards of its agents.
+    #[serde(default)]
+    card_key: Option<PathBuf>,
     /// A file with gates that hold for all workflows; see `signoff schema policy`.
     #[serde(default)]
     policy: Option<PathBuf>,
@@ -60,6 +66,15 @@ pub(crate) struct Config {
     /// Where agents work, if nobody says otherwise.
     #[serde(skip)]
     workspace: PathBuf,
+}
+
+/// `[push]`: clients name these addresses, not the operator.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PushSection {
+    /// Whether they may be on this machine or in this network, and be reached without TLS.
+    #[serde(default)]
+    allow_private: bool,
 }
 
 /// The tools without a `[tools]` section. They reach nothing but the workspace; `expr` reads and writes no file.
@@ -135,6 +150,23 @@ impl Config {
             remotes.push(Arc::new(agent.map_err(crate::app::lacks)?));
         }
         Ok(remotes)
+    }
+
+    /// Where clients of A2A may be told how their tasks go on.
+    pub(crate) fn receivers(&self) -> Result<Receivers> {
+        Ok(Receivers::new(self.push.allow_private)?)
+    }
+
+    /// What signs the cards of agents.
+    pub(crate) fn card_key(&self) -> Result<Option<Arc<CardKey>>> {
+        let Some(path) = &self.card_key else { return Ok(None) };
+        let path = self.folder.join(path);
+        let wrong = |problem: &dyn std::fmt::Display| {
+            Failure::usage(format!("card_key: {}: {problem}", path.display()))
+        };
+        let pem = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+        let key = CardKey::read(&pem).map_err(|problem| wrong(&problem))?;
+        Ok(Some(Arc::new(key)))
     }
 
     /// Those who are told what happens to requests.

@@ -13,6 +13,7 @@ mod bridge;
 mod devui;
 mod error;
 mod extract;
+mod http;
 mod idempotency;
 mod link;
 mod metrics;
@@ -26,6 +27,7 @@ mod stream;
 mod webhooks;
 mod ws;
 
+pub use a2a::{CardKey, Receivers};
 pub use app::CONNECTIONS;
 pub use devui::{Page, PageError};
 pub use openapi::document as openapi;

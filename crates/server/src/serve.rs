@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::middleware;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use signoff_runtime::{Engine, new_secret};
 use signoff_store::{Scope, StoreError};
@@ -17,17 +16,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use crate::a2a::{CardKey, PushDelivery, Receivers};
 use crate::access::{self, Access, Users};
 use crate::app::App;
 use crate::devui::{self, Page};
+use crate::http::Http;
 use crate::link::{self, Key};
 use crate::webhooks::{Delivery, Webhook};
 use crate::{api, metrics, process};
 
-/// The largest head of a request, in bytes.
-const MAX_HEAD: usize = 32 * 1024;
-/// The most headers of a request.
-const MAX_HEADERS: usize = 100;
 /// How long open connections may take to finish what they are answering.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// How long it is waited after the store or the system refused something.
@@ -66,6 +63,10 @@ pub struct Settings {
     pub page: Option<Arc<Page>>,
     /// Who is told what happens to requests.
     pub webhooks: Vec<Webhook>,
+    /// Where clients of A2A may have themselves told how their tasks go on; nowhere, if there is nothing.
+    pub receivers: Option<Receivers>,
+    /// What signs the cards of agents, if they are to be signed.
+    pub card_key: Option<Arc<CardKey>>,
     /// What became of spans, for the metrics. Who sends them is not the server's business.
     pub traces: Arc<signoff_traces::Counts>,
 }
@@ -89,6 +90,8 @@ impl Settings {
             grace: Duration::from_secs(10),
             page: None,
             webhooks: Vec::new(),
+            receivers: None,
+            card_key: None,
             traces: Arc::default(),
         }
     }
@@ -177,6 +180,10 @@ impl Server {
             let metrics = Arc::clone(&app.metrics);
             tokio::spawn(Delivery::new(webhook.clone(), engine.clone(), metrics).run())
         }));
+        helpers.extend(app.settings.receivers.iter().map(|receivers| {
+            let metrics = Arc::clone(&app.metrics);
+            tokio::spawn(PushDelivery::new(receivers.clone(), engine.clone(), metrics).run())
+        }));
         let sessions = app.sessions.clone();
         let scheduler = tokio::spawn(schedule(engine.clone()));
         let (closing, closed) = watch::channel(false);
@@ -231,11 +238,7 @@ async fn accept(
 ) {
     let head_timeout = app.settings.head_timeout;
     let service = service(app);
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(head_timeout)
-        .max_headers(MAX_HEADERS)
-        .max_header_size(MAX_HEAD);
+    let http = Http::new(head_timeout);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -263,7 +266,7 @@ async fn accept(
 
 /// Serves one connection until it is closed. Told to hang up, it answers what it was asked before.
 async fn connection(
-    http: &http1::Builder,
+    http: &Http,
     stream: TcpStream,
     service: axum::Router,
     mut closed: watch::Receiver<bool>,
@@ -271,7 +274,7 @@ async fn connection(
     // Small pieces matter here more than full packets.
     let _ = stream.set_nodelay(true);
     let service = TowerToHyperService::new(service);
-    let mut served = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let mut served = pin!(http.serve(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
         () = told(&mut closed) => {

@@ -7,9 +7,11 @@
 mod event;
 pub mod old;
 mod params;
+mod push;
 
 pub use event::{ArtifactUpdate, Event, StatusUpdate};
 pub use params::{Configuration, ListParams, SendParams, TaskList, TaskParams};
+pub use push::{PushAuthentication, PushConfig, PushParams};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

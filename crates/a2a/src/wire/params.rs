@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Message, Task, TaskState};
+use super::{Message, PushConfig, Task, TaskState};
 
 /// A message, and how it is to be answered.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -37,7 +37,7 @@ pub struct Configuration {
     pub blocking: Option<bool>,
     /// Where the client wants to be told of the task.
     #[serde(alias = "task_push_notification_config", alias = "pushNotificationConfig")]
-    pub task_push_notification_config: Option<Value>,
+    pub task_push_notification_config: Option<PushConfig>,
 }
 
 impl Configuration {

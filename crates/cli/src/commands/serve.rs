@@ -52,6 +52,8 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
         origins: args.origin,
         page,
         webhooks,
+        receivers: Some(app.receivers()?),
+        card_key: app.card_key()?,
         traces: Arc::clone(traces.counts()),
         ..Settings::new(address)
     };

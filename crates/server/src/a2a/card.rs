@@ -17,6 +17,8 @@ use crate::extract::json as answered;
 
 /// Where a card is, below an agent or below the server.
 pub(crate) const PLACES: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+/// Where the key is that cards are signed with.
+pub(crate) const KEYS: &str = "/.well-known/jwks.json";
 /// How long a card may be kept.
 const KEPT: &str = "public, max-age=300";
 
@@ -26,12 +28,12 @@ pub(super) fn routes(mut api: Api) -> Api {
         let below = format!("/a2a/{{workflow}}{place}");
         api.router = api.router.route(place, get(first)).route(&below, get(one));
     }
-    api.router = api.router.route("/a2a", get(list));
+    api.router = api.router.route("/a2a", get(list)).route(KEYS, get(keys));
     api
 }
 
 /// How a client reaches this server, and what it understands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Base {
     url: String,
     /// Whether the client has said that it speaks 1.0, and so needs nothing of 0.3.
@@ -39,6 +41,16 @@ pub(super) struct Base {
 }
 
 impl Base {
+    /// The same for a client of HTTP/2, which says it elsewhere.
+    #[cfg(feature = "grpc")]
+    pub(super) fn of(request: &axum::extract::Request) -> Self {
+        let read = Self::read(request.headers(), request.uri());
+        match request.uri().authority() {
+            Some(host) => Self { url: format!("http://{host}"), ..read },
+            None => read,
+        }
+    }
+
     pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Self {
         let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         // What stands before the server may speak TLS for it.
@@ -57,9 +69,7 @@ async fn first(app: App, uri: Uri, headers: HeaderMap) -> Result<Response, ApiEr
     let Some(definition) = app.engine.workflows().next() else {
         return Err(ApiError::new(Problem::UnknownWorkflow, "there is no workflow"));
     };
-    let full = !app.access.users.any();
-    let card = describe(definition, &Base::read(&headers, &uri), full, !full);
-    Ok(cached(&app, &headers, &card))
+    Ok(cached(&app, &uri, &headers, definition))
 }
 
 async fn one(
@@ -69,10 +79,17 @@ async fn one(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     known(&app, &workflow)?;
-    let full = !app.access.users.any();
-    let card = card(&app, &Base::read(&headers, &uri), &workflow, full);
-    let card = card.map_err(|fault| ApiError::new(Problem::UnknownWorkflow, fault.message))?;
-    Ok(cached(&app, &headers, &card))
+    let Some(definition) = app.engine.workflow(&workflow) else {
+        return Err(ApiError::new(Problem::UnknownWorkflow, "there is no such workflow"));
+    };
+    Ok(cached(&app, &uri, &headers, definition))
+}
+
+/// The public key that cards are signed with; no key, if they are not.
+async fn keys(app: App) -> Response {
+    let none = || json!({ "keys": [] });
+    let keys = app.settings.card_key.as_ref().map_or_else(none, |key| key.public());
+    answered(StatusCode::OK, &keys)
 }
 
 /// All agents, with their cards.
@@ -85,18 +102,37 @@ async fn list(app: App, uri: Uri, headers: HeaderMap) -> Response {
     answered(StatusCode::OK, &json!({ "agents": agents.collect::<Vec<_>>() }))
 }
 
-/// The card of a workflow; `full` is for those who have come in.
-pub(super) fn card(app: &App, base: &Base, workflow: &str, full: bool) -> Result<Value, Fault> {
+/// The card of a workflow, for those who have come in.
+pub(super) fn card(app: &App, base: &Base, workflow: &str) -> Result<Value, Fault> {
     let definition = app.engine.workflow(workflow);
     let definition = definition
         .ok_or_else(|| Fault::new(Kind::Internal, format!("there is no workflow `{workflow}`")))?;
-    Ok(describe(definition, base, full, app.access.users.any()))
+    let plain = base.plain || app.settings.card_key.is_some();
+    let base = Base { plain, ..base.clone() };
+    Ok(signed(app, &base, describe(app, definition, &base, true)))
 }
 
-fn describe(definition: &Definition, base: &Base, full: bool, closed: bool) -> Value {
+/// A card with its signature, if cards are signed. What clients of 0.3 read is none of what is signed.
+fn signed(app: &App, base: &Base, card: Value) -> Value {
+    match &app.settings.card_key {
+        Some(key) => key.signed(card, &format!("{}{KEYS}", base.url)),
+        None => card,
+    }
+}
+
+fn describe(app: &App, definition: &Definition, base: &Base, full: bool) -> Value {
+    let (closed, pushes) = (app.access.users.any(), app.settings.receivers.is_some());
     let workflow = &definition.workflow;
     let url = format!("{}/a2a/{}", base.url, workflow.id);
     let at = |binding: &str, version: &str| json!({ "url": url, "protocolBinding": binding, "protocolVersion": version });
+    let mut interfaces = vec![at("JSONRPC", "1.0"), at("HTTP+JSON", "1.0"), at("JSONRPC", "0.3")];
+    if cfg!(feature = "grpc") {
+        // Clients of gRPC want a host and a port.
+        let host = base.url.split_once("://").map_or(base.url.as_str(), |(_, host)| host);
+        interfaces.push(json!({
+            "url": host, "protocolBinding": "GRPC", "protocolVersion": "1.0", "tenant": workflow.id,
+        }));
+    }
     let modes = ["text/plain", "application/json"];
     let description = match workflow.description.trim() {
         "" => format!("The workflow {}.", workflow.id),
@@ -114,8 +150,8 @@ fn describe(definition: &Definition, base: &Base, full: bool, closed: bool) -> V
         "name": workflow.id,
         "description": description,
         "version": definition.version,
-        "supportedInterfaces": [at("JSONRPC", "1.0"), at("HTTP+JSON", "1.0"), at("JSONRPC", "0.3")],
-        "capabilities": { "streaming": true, "pushNotifications": false, "extendedAgentCard": true },
+        "supportedInterfaces": interfaces,
+        "capabilities": { "streaming": true, "pushNotifications": pushes, "extendedAgentCard": true },
         "defaultInputModes": modes,
         "defaultOutputModes": modes,
         "skills": [skill],
@@ -145,8 +181,15 @@ fn for_old_clients(card: &mut Value, url: &str) {
 }
 
 /// A card, unless the client has it already.
-fn cached(app: &App, headers: &HeaderMap, card: &Value) -> Response {
-    let tag = format!("\"{}\"", signoff_core::text::digest(&card.to_string(), 32));
+fn cached(app: &App, uri: &Uri, headers: &HeaderMap, definition: &Definition) -> Response {
+    let mut base = Base::read(headers, uri);
+    // Where clients of 0.3 look nothing is signed.
+    let key = app.settings.card_key.as_ref().filter(|_| uri.path().ends_with(PLACES[0]));
+    base.plain |= key.is_some();
+    let card = describe(app, definition, &base, !app.access.users.any());
+    // A signature is another each time, and no part of the tag.
+    let by = key.map_or("", |key| key.id());
+    let tag = format!("\"{}\"", signoff_core::text::digest(&format!("{by}{card}"), 32));
     let known = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());
     let known = known.is_some_and(|known| {
         known
@@ -155,8 +198,10 @@ fn cached(app: &App, headers: &HeaderMap, card: &Value) -> Response {
     });
     let mut response = if known {
         StatusCode::NOT_MODIFIED.into_response()
+    } else if key.is_some() {
+        answered(StatusCode::OK, &signed(app, &base, card))
     } else {
-        answered(StatusCode::OK, card)
+        answered(StatusCode::OK, &card)
     };
     let fields = response.headers_mut();
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static(KEPT));

@@ -90,6 +90,11 @@ impl Follow {
         self.begin();
     }
 
+    /// The run it is.
+    pub(crate) fn run(&self) -> &RunId {
+        &self.run
+    }
+
     /// The task as far as it was followed.
     pub(crate) fn task(&self) -> &Task {
         self.fold.task()

@@ -24,33 +24,46 @@ pub(super) fn run(engine: &Engine, workflow: &str, task: &str) -> Result<RunReco
 
 /// A task as it stands.
 pub(super) fn task(engine: &Engine, run: &RunId, viewer: Viewer) -> Result<Fold, Fault> {
-    let store = engine.store();
-    let mut entries: Vec<Entry> = Vec::new();
-    loop {
-        let after = entries.last().map_or(0, |entry| entry.seq);
-        let page = store.entries(run, after, PAGE)?;
-        let more = page.len() == PAGE;
-        entries.extend(page);
-        if !more {
-            break;
-        }
-    }
+    let entries = entries(engine, run)?;
     let mut fold = Fold::new(run.clone(), viewer);
-    let is_whole = |entry: &Entry| matches!(entry.event, signoff_core::Event::ChildStarted { .. });
-    let parts = if entries.iter().any(is_whole) { parts(engine, run)? } else { Vec::new() };
-    let mut parts = parts.iter().peekable();
+    let mut parts = parts_if_any(engine, run, &entries)?.into_iter().peekable();
     for entry in &entries {
-        // What its parts were asked and told stands between its own entries, by time.
-        let before = |(at, _): &&(i64, Request)| {
-            *at < entry.at.0 || (*at == entry.at.0 && entry.event.ends_run())
-        };
-        while let Some((_, request)) = parts.next_if(before) {
-            fold.part(request);
+        while let Some((_, request)) = parts.next_if(|part| comes_before(part, entry)) {
+            fold.part(&request);
         }
         fold.take(entry).map_err(|error| broken(&error))?;
     }
-    parts.for_each(|(_, request)| drop(fold.part(request)));
+    parts.for_each(|(_, request)| drop(fold.part(&request)));
     Ok(fold)
+}
+
+/// The whole journal of a run.
+pub(super) fn entries(engine: &Engine, run: &RunId) -> Result<Vec<Entry>, Fault> {
+    let mut entries: Vec<Entry> = Vec::new();
+    loop {
+        let after = entries.last().map_or(0, |entry| entry.seq);
+        let page = engine.store().entries(run, after, PAGE)?;
+        let more = page.len() == PAGE;
+        entries.extend(page);
+        if !more {
+            return Ok(entries);
+        }
+    }
+}
+
+/// What its parts were asked and told stands between its own entries, by time.
+pub(super) fn comes_before((at, _): &(i64, Request), entry: &Entry) -> bool {
+    *at < entry.at.0 || (*at == entry.at.0 && entry.event.ends_run())
+}
+
+/// [The same](parts), if a run with these entries has any.
+pub(super) fn parts_if_any(
+    engine: &Engine,
+    run: &RunId,
+    entries: &[Entry],
+) -> Result<Vec<(i64, Request)>, Fault> {
+    let is_part = |entry: &Entry| matches!(entry.event, signoff_core::Event::ChildStarted { .. });
+    if entries.iter().any(is_part) { parts(engine, run) } else { Ok(Vec::new()) }
 }
 
 /// How the requests of a run's parts stood, in the order in which they were asked and answered.

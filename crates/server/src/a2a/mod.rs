@@ -12,14 +12,18 @@
 mod card;
 mod fault;
 mod follow;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod load;
 mod message;
 mod output;
 mod project;
+mod push;
 mod question;
 mod rest;
 mod rpc;
 mod send;
+mod sign;
 mod sse;
 mod tasks;
 mod version;
@@ -27,7 +31,10 @@ mod version;
 use axum::routing::post;
 use signoff_a2a::wire::Task;
 
-pub(crate) use card::PLACES as CARDS;
+pub(crate) use card::{KEYS, PLACES as CARDS};
+pub(crate) use push::Delivery as PushDelivery;
+pub use push::Receivers;
+pub use sign::CardKey;
 
 use crate::api::Api;
 use crate::app::App;
@@ -36,6 +43,10 @@ use crate::error::{ApiError, unknown_workflow};
 /// Adds the routes of this dialect.
 pub(crate) fn routes(api: Api) -> Api {
     let mut api = rest::routes(card::routes(api));
+    #[cfg(feature = "grpc")]
+    {
+        api = grpc::routes(api);
+    }
     for path in ["/a2a/{workflow}", "/a2a/{workflow}/"] {
         api.router = api.router.route(path, post(rpc::call));
     }

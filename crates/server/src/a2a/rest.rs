@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use axum::extract::{FromRequest, FromRequestParts as _, Path, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::Response;
-use axum::routing::{any, get, post};
+use axum::routing::{get, post};
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
-use signoff_a2a::wire::{Event, ListParams, SendParams, TaskParams};
+use signoff_a2a::wire::{Event, ListParams, PushConfig, PushParams, SendParams, TaskParams};
 
 use super::card::{self, Base};
 use super::fault::{Fault, Kind, broken};
 use super::follow::{Follow, Until};
 use super::rpc::read;
 use super::version::Version;
-use super::{known, send, sse, tasks};
+use super::{known, push, send, sse, tasks};
 use crate::access::Caller;
 use crate::api::Api;
 use crate::app::App;
@@ -35,8 +35,11 @@ pub(super) fn routes(mut api: Api) -> Api {
             .route(&at("/message:stream"), post(stream_message))
             .route(&at("/tasks"), get(list_tasks))
             .route(&at("/tasks/{task}"), get(look).post(steer))
-            .route(&at("/tasks/{task}/pushNotificationConfigs"), any(push))
-            .route(&at("/tasks/{task}/pushNotificationConfigs/{config}"), any(push))
+            .route(&at("/tasks/{task}/pushNotificationConfigs"), get(pushes).post(create_push))
+            .route(
+                &at("/tasks/{task}/pushNotificationConfigs/{config}"),
+                get(one_push).delete(delete_push),
+            )
             .route(&at("/extendedAgentCard"), get(extended_card));
     }
     api
@@ -53,6 +56,8 @@ struct Call {
     /// The task in the path, and what is wanted of it.
     task: String,
     wish: Option<String>,
+    /// Who is told of it, if the path names one.
+    push: Option<String>,
     query: Vec<(String, String)>,
     body: Bytes,
     said: Result<Option<Version>, Fault>,
@@ -82,8 +87,21 @@ impl FromRequest<App> for Call {
         let said = Version::read(&parts.headers, &parts.uri);
         let (headers, uri) = (parts.headers.clone(), parts.uri.clone());
         let (_, body) = received(Request::from_parts(parts, body), whole).await?;
-        let tenant = path.remove("tenant");
-        Ok(Self { app, caller, headers, uri, workflow, tenant, task, wish, query, body, said })
+        let (tenant, push) = (path.remove("tenant"), path.remove("config"));
+        Ok(Self {
+            app,
+            caller,
+            headers,
+            uri,
+            workflow,
+            tenant,
+            task,
+            wish,
+            push,
+            query,
+            body,
+            said,
+        })
     }
 }
 
@@ -191,7 +209,7 @@ fn value(of: &impl serde::Serialize) -> Result<Value, Fault> {
 async fn send_message(mut call: Call) -> Response {
     let done = async {
         let params = read::<SendParams>(call.params()?)?;
-        value(&send::send(&call.app, &call.caller, &call.workflow, params).await?)
+        value(&send::send(&call.app, &call.caller, &call.workflow, Version::New, params).await?)
     };
     let done = done.await;
     call.answer(done)
@@ -200,7 +218,7 @@ async fn send_message(mut call: Call) -> Response {
 async fn stream_message(mut call: Call) -> Response {
     let done = async {
         let params = read::<SendParams>(call.params()?)?;
-        send::stream(&call.app, &call.caller, &call.workflow, params).await
+        send::stream(&call.app, &call.caller, &call.workflow, Version::New, params).await
     };
     let follow = done.await;
     call.stream(follow)
@@ -258,19 +276,60 @@ fn no_such(call: &Call) -> Fault {
     Fault::new(Kind::MethodNotFound, format!("a task does not do `{shown}`"))
 }
 
-async fn push(mut call: Call) -> Response {
-    let message = "nobody is told by this agent; subscribe to the task instead";
-    let done = call.version();
-    let fault = done.err();
-    let fault = fault.unwrap_or_else(|| Fault::new(Kind::PushNotificationNotSupported, message));
-    call.answer(Err(fault))
+/// The query, with the task and who is told of it.
+fn push_params(call: &mut Call) -> Result<PushParams, Fault> {
+    let asked = read::<PushParams>(call.asked()?)?;
+    let (task, push) = (call.task.clone(), call.push.clone());
+    Ok(PushParams { task_id: Some(task), id: push, ..asked })
+}
+
+async fn create_push(mut call: Call) -> Response {
+    let done = async {
+        let config = read::<PushConfig>(call.params()?)?;
+        // The id that the path brings along is the task's.
+        let own = serde_json::from_slice::<Value>(&call.body).unwrap_or_default();
+        let id = own["id"].as_str().map(str::to_owned);
+        let config = PushConfig { id, task_id: Some(call.task.clone()), ..config };
+        let (app, workflow) = (&call.app, &call.workflow);
+        value(&push::create(app, &call.caller, workflow, Version::New, config).await?)
+    };
+    let done = done.await;
+    call.answer(done)
+}
+
+async fn pushes(mut call: Call) -> Response {
+    let done = async {
+        let params = push_params(&mut call)?;
+        Ok(push::page(&push::list(&call.app, &call.caller, &call.workflow, params).await?))
+    };
+    let done = done.await;
+    call.answer(done)
+}
+
+async fn one_push(mut call: Call) -> Response {
+    let done = async {
+        let params = push_params(&mut call)?;
+        value(&push::get(&call.app, &call.caller, &call.workflow, params).await?)
+    };
+    let done = done.await;
+    call.answer(done)
+}
+
+async fn delete_push(mut call: Call) -> Response {
+    let done = async {
+        let params = push_params(&mut call)?;
+        push::delete(&call.app, &call.caller, &call.workflow, params).await?;
+        Ok(json!({}))
+    };
+    let done = done.await;
+    call.answer(done)
 }
 
 async fn extended_card(mut call: Call) -> Response {
     let done = call.asked().and_then(|params| {
         let named = params["tenant"].as_str();
         send::own_tenant(&call.caller, named)?;
-        card::card(&call.app, &Base::read(&call.headers, &call.uri), &call.workflow, true)
+        card::card(&call.app, &Base::read(&call.headers, &call.uri), &call.workflow)
     });
     call.answer(done)
 }

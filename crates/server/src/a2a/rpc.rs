@@ -5,13 +5,13 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use signoff_a2a::wire::Event;
+use signoff_a2a::wire::{Event, PushConfig};
 
 use super::card::{self, Base};
 use super::fault::{Fault, Kind, broken};
 use super::follow::Follow;
 use super::version::Version;
-use super::{known, send, sse, tasks};
+use super::{known, push, send, sse, tasks};
 use crate::access::Caller;
 use crate::app::App;
 use crate::error::ApiError;
@@ -27,7 +27,10 @@ enum Wish {
     Cancel,
     Subscribe,
     Card,
-    Push,
+    CreatePush,
+    GetPush,
+    ListPushes,
+    DeletePush,
 }
 
 /// Its names: of 1.0, and of 0.3.
@@ -39,10 +42,10 @@ const NAMES: [(&str, &str, Wish); 11] = [
     ("CancelTask", "tasks/cancel", Wish::Cancel),
     ("SubscribeToTask", "tasks/resubscribe", Wish::Subscribe),
     ("GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard", Wish::Card),
-    ("CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set", Wish::Push),
-    ("GetTaskPushNotificationConfig", "tasks/pushNotificationConfig/get", Wish::Push),
-    ("ListTaskPushNotificationConfigs", "tasks/pushNotificationConfig/list", Wish::Push),
-    ("DeleteTaskPushNotificationConfig", "tasks/pushNotificationConfig/delete", Wish::Push),
+    ("CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set", Wish::CreatePush),
+    ("GetTaskPushNotificationConfig", "tasks/pushNotificationConfig/get", Wish::GetPush),
+    ("ListTaskPushNotificationConfigs", "tasks/pushNotificationConfig/list", Wish::ListPushes),
+    ("DeleteTaskPushNotificationConfig", "tasks/pushNotificationConfig/delete", Wish::DeletePush),
 ];
 
 /// What comes of it.
@@ -146,7 +149,7 @@ async fn perform(
 ) -> Result<Done, Fault> {
     let value = match wish {
         Wish::Send => {
-            let told = send::send(app, caller, workflow, read(params)?).await?;
+            let told = send::send(app, caller, workflow, version, read(params)?).await?;
             version.event(&told, super::follow::Until::Rest)?
         }
         Wish::Get => version.task(&tasks::get(app, caller, workflow, read(params)?).await?)?,
@@ -157,13 +160,28 @@ async fn perform(
             let list = tasks::list(app, caller, workflow, read(params)?).await?;
             serde_json::to_value(list).map_err(|error| broken(&error))?
         }
-        Wish::Card => card::card(app, base, workflow, true)?,
-        Wish::Push => {
-            let message = "nobody is told by this agent; subscribe to the task instead";
-            return Err(Fault::new(Kind::PushNotificationNotSupported, message));
+        Wish::Card => card::card(app, base, workflow)?,
+        Wish::CreatePush => {
+            let wanted = version.wanted_push(params)?;
+            version.push(&push::create(app, caller, workflow, version, wanted).await?)?
+        }
+        Wish::GetPush => version.push(&push::get(app, caller, workflow, read(params)?).await?)?,
+        Wish::ListPushes => {
+            let all = push::list(app, caller, workflow, read(params)?).await?;
+            match version {
+                Version::New => push::page(&all),
+                Version::Old => all.iter().map(PushConfig::in_old_words).collect(),
+            }
+        }
+        Wish::DeletePush => {
+            push::delete(app, caller, workflow, read(params)?).await?;
+            match version {
+                Version::New => json!({}),
+                Version::Old => Value::Null,
+            }
         }
         Wish::Stream => {
-            let follow = send::stream(app, caller, workflow, read(params)?).await?;
+            let follow = send::stream(app, caller, workflow, version, read(params)?).await?;
             return Ok(Done::Stream(Box::new(follow)));
         }
         Wish::Subscribe => {

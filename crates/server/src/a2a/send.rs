@@ -1,6 +1,6 @@
 //! Messages: a new task, or an answer to what a task asks. Never both.
 
-use signoff_a2a::wire::{Configuration, Event, Message, SendParams};
+use signoff_a2a::wire::{Event, Message, SendParams};
 use signoff_core::request::RequestStatus;
 use signoff_core::{Decision, Request, RunId, Sent};
 use signoff_runtime::{DecideRequest, Engine, StartRun, new_id};
@@ -9,7 +9,8 @@ use signoff_store::RequestFilter;
 use super::fault::{Fault, Kind, other_tenant};
 use super::follow::{Follow, Until};
 use super::project::{Fold, Viewer};
-use super::{load, message, trimmed};
+use super::version::Version;
+use super::{load, message, push, trimmed};
 use crate::access::Caller;
 use crate::api::{conversation, take_decision};
 use crate::app::App;
@@ -22,11 +23,12 @@ pub(crate) async fn send(
     app: &App,
     caller: &Caller,
     workflow: &str,
+    version: Version,
     params: SendParams,
 ) -> Result<Event, Fault> {
     let configuration = params.configuration.clone().unwrap_or_default();
     let length = history_length(configuration.history_length)?;
-    let mut follow = begin(app, caller, workflow, params, Until::Rest).await?;
+    let mut follow = begin(app, caller, workflow, version, params, Until::Rest).await?;
     if configuration.waits() {
         follow.run_out().await?;
         if let Some(said) = follow.fold().bare_message() {
@@ -44,10 +46,11 @@ pub(crate) async fn stream(
     app: &App,
     caller: &Caller,
     workflow: &str,
+    version: Version,
     params: SendParams,
 ) -> Result<Follow, Fault> {
     app.room("close some, or send without streaming")?;
-    begin(app, caller, workflow, params, Until::Question).await
+    begin(app, caller, workflow, version, params, Until::Question).await
 }
 
 /// How many messages a client wants.
@@ -68,22 +71,25 @@ async fn begin(
     app: &App,
     caller: &Caller,
     workflow: &str,
+    version: Version,
     params: SendParams,
     until: Until,
 ) -> Result<Follow, Fault> {
     app.takes_work()?;
     own_tenant(caller, params.tenant.as_deref())?;
-    if let Some(Configuration { task_push_notification_config: Some(_), .. }) = params.configuration
-    {
-        let message = "nobody is told by this agent; subscribe to the task instead";
-        return Err(Fault::new(Kind::PushNotificationNotSupported, message));
-    }
+    // What could not be used is refused before anything is done.
+    let push = params.configuration.and_then(|it| it.task_push_notification_config);
+    let push = push.map(|config| push::checked(app, config)).transpose()?;
     let message = message::check(params.message)?;
     let task = message.task_id.clone().filter(|id| !id.is_empty());
-    match task {
-        Some(task) => answer(app, caller, workflow, &task, message, until).await,
-        None => start(app, caller, workflow, message, until).await,
+    let follow = match task {
+        Some(task) => answer(app, caller, workflow, &task, message, until).await?,
+        None => start(app, caller, workflow, message, until).await?,
+    };
+    if let Some(config) = push {
+        push::put(app, caller, version, follow.run(), follow.fold().seen(), config).await?;
     }
+    Ok(follow)
 }
 
 async fn start(

@@ -2,10 +2,11 @@
 
 use axum::http::{HeaderMap, Uri};
 use serde_json::Value;
-use signoff_a2a::wire::{Event, Task, TaskState, old};
+use signoff_a2a::wire::{Event, PushConfig, PushParams, Task, TaskState, old};
 
 use super::fault::{Fault, Kind, broken};
 use super::follow::Until;
+use super::rpc::read;
 
 /// Where a client says which version it speaks; in a query it has the same name.
 pub(super) const HEADER: &str = "a2a-version";
@@ -47,6 +48,26 @@ impl Version {
         match self {
             Self::New => serde_json::to_value(task).map_err(|error| broken(&error)),
             Self::Old => Ok(old::task(task)),
+        }
+    }
+
+    /// What a client wants to be told, and where.
+    pub(super) fn wanted_push(self, params: Value) -> Result<PushConfig, Fault> {
+        match self {
+            Self::New => read(params),
+            Self::Old => {
+                let params: PushParams = read(params)?;
+                let config = params.push_notification_config.unwrap_or_default();
+                Ok(PushConfig { task_id: params.task_id, ..config })
+            }
+        }
+    }
+
+    /// Where a client is told.
+    pub(super) fn push(self, config: &PushConfig) -> Result<Value, Fault> {
+        match self {
+            Self::New => serde_json::to_value(config).map_err(|error| broken(&error)),
+            Self::Old => Ok(config.in_old_words()),
         }
     }
 

@@ -22,7 +22,7 @@ use signoff_store::User;
 use self::origin::Origins;
 use self::rate::Rates;
 pub(crate) use self::users::{COOKIE, Users};
-use crate::a2a::CARDS;
+use crate::a2a::{CARDS, KEYS};
 use crate::app::App;
 use crate::error::{ApiError, Problem};
 
@@ -127,7 +127,7 @@ impl Access {
         }
         // An agent's card says how to come in.
         let of = CARDS.iter().find_map(|place| path.strip_suffix(place));
-        let is_card = of.is_some_and(|of| of.is_empty() || of.starts_with("/a2a/"));
+        let is_card = path == KEYS || of.is_some_and(|of| of.is_empty() || of.starts_with("/a2a/"));
         if is_card && request.method == Method::GET {
             return Ok(Some(self.known(&request.headers).unwrap_or_else(|_| Caller::local())));
         }

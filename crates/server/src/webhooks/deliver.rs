@@ -131,7 +131,7 @@ impl Delivery {
             self.metrics.webhook(&name, "failed");
             failed += 1;
             let age = self.engine.clock().now().since(event.at);
-            let Some(wait) = retry::wait(failed, age, &id) else {
+            let Some(wait) = retry::wait(&retry::WAITS, failed, age, &id) else {
                 self.metrics.webhook(&name, "given_up");
                 tracing::error!(
                     webhook = name,

@@ -13,7 +13,7 @@
 mod config;
 mod deliver;
 mod event;
-mod retry;
+pub(crate) mod retry;
 mod send;
 mod sign;
 

@@ -90,9 +90,11 @@ pub async fn parts_of_a_run_are_news(store: Arc<dyn Store>) {
     begin(&store, "a", "n1", vec![]).await;
     store.put_push(put("a", "one", 1)).await.unwrap();
     store.create_run(child_run("b", &run("a"))).await.unwrap().unwrap();
-    assert!(take(&store, "n1", 2000).await.is_empty(), "nobody asked for its parts");
-    store.put_push(put("a", "two", 0)).await.unwrap();
+    assert!(take(&store, "n1", 2000).await.is_empty(), "there were none when it was asked for");
+    store.put_push(put("a", "two", 1)).await.unwrap();
     let due = take(&store, "n1", 2001).await;
+    assert_eq!(due.len(), 1);
+    assert!(due[0].told.parts);
     let told = Told { seq: 1, parts: true, of_parts: "[]".into(), ..Told::default() };
     let look = |ms| moved(&due[0], "n1", told.clone(), ms, NextPush::News);
     assert!(store.move_push(look(900)).await.unwrap());

@@ -41,12 +41,14 @@ impl Tables {
         if self.pushes_of(&put.run).len() >= MAX_PUSHES {
             return Ok(false);
         }
+        let parts =
+            self.runs.iter().any(|run| run.record.root == put.run && run.record.id != put.run);
         let push = Push {
             tenant: self.runs[place].record.tenant.clone(),
             run: put.run,
             id: put.id,
             body: put.body,
-            told: Told { seq: put.from, ..Told::default() },
+            told: Told { seq: put.from, parts, ..Told::default() },
         };
         let (looked_at, due_at) = (Timestamp(0), Timestamp(0));
         self.pushes.insert(key, StoredPush { push, looked_at, due_at, lease: None, done: false });

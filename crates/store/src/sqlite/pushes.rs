@@ -55,11 +55,12 @@ impl Command for PutPush {
         }
         db.connection
             .prepare_cached(
-                "INSERT INTO pushes (run, id, body, seq) VALUES (?1, ?2, ?3, ?4)
+                "INSERT INTO pushes (run, id, body, seq, parts) SELECT ?1, ?2, ?3, ?4,
+                     EXISTS (SELECT 1 FROM runs WHERE root = ?5) WHERE true
                  ON CONFLICT (run, id) DO UPDATE SET body = ?3, due_at = 0, failed = 0,
                      failing_since = NULL, done = 0",
             )?
-            .execute(params![run.no, &*self.id, self.body, stored(self.from)])?;
+            .execute(params![run.no, &*self.id, self.body, stored(self.from), self.run.as_str()])?;
         Ok(true)
     }
 }
