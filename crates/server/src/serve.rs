@@ -3,16 +3,13 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::middleware;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use signoff_runtime::{Engine, new_secret};
 use signoff_store::{Scope, StoreError};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
@@ -256,34 +253,11 @@ async fn accept(
             tracing::warn!("there are too many connections; one more was closed");
             continue;
         };
-        let (http, service, closed) = (http.clone(), service.clone(), closed.clone());
+        let (http, service, mut closed) = (http.clone(), service.clone(), closed.clone());
         tokio::spawn(async move {
-            connection(&http, stream, service, closed).await;
+            http.serve(stream, service, told(&mut closed)).await;
             drop(place);
         });
-    }
-}
-
-/// Serves one connection until it is closed. Told to hang up, it answers what it was asked before.
-async fn connection(
-    http: &Http,
-    stream: TcpStream,
-    service: axum::Router,
-    mut closed: watch::Receiver<bool>,
-) {
-    // Small pieces matter here more than full packets.
-    let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(service);
-    let mut served = pin!(http.serve(TokioIo::new(stream), service));
-    let ended = tokio::select! {
-        ended = served.as_mut() => ended,
-        () = told(&mut closed) => {
-            served.as_mut().graceful_shutdown();
-            served.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::trace!(%error, "a connection broke");
     }
 }
 
