@@ -9,6 +9,8 @@ mod a2a;
 mod a2a_answers;
 #[path = "serve/a2a_clients.rs"]
 mod a2a_clients;
+#[path = "serve/a2a_push.rs"]
+mod a2a_push;
 #[path = "serve/a2a_support.rs"]
 mod a2a_support;
 #[path = "serve/access.rs"]
@@ -51,6 +53,8 @@ mod policy;
 mod qlaw;
 #[path = "serve/races.rs"]
 mod races;
+#[path = "serve/webhooks/receiver.rs"]
+mod receiver;
 #[path = "serve/refused.rs"]
 mod refused;
 #[path = "serve/schemathesis.rs"]

@@ -9,6 +9,7 @@ import asyncio
 import os
 import uuid
 
+import grpc
 import httpx
 from a2a.client import ClientConfig, ClientFactory
 from a2a.client.card_resolver import A2ACardResolver
@@ -31,7 +32,7 @@ async def main() -> None:
     parser.add_argument("--agent", default="event_planner")
     parser.add_argument("--task", help="the task that the text answers")
     parser.add_argument("--id", help="how the ids of the messages begin")
-    parser.add_argument("--binding", default="JSONRPC", choices=["JSONRPC", "HTTP+JSON"])
+    parser.add_argument("--binding", default="JSONRPC", choices=["JSONRPC", "HTTP+JSON", "GRPC"])
     parser.add_argument("--version", default="1.0", choices=["1.0", "0.3"])
     parser.add_argument("--stream", action="store_true")
     parser.add_argument("--subscribe", action="store_true", help="listen to the task until it is over")
@@ -49,7 +50,10 @@ async def main() -> None:
         if args.version == "0.3":
             http.headers["A2A-Version"] = "0.3"
         config = ClientConfig(
-            streaming=args.stream, httpx_client=http, supported_protocol_bindings=[args.binding]
+            streaming=args.stream,
+            httpx_client=http,
+            grpc_channel_factory=grpc.aio.insecure_channel,
+            supported_protocol_bindings=[args.binding],
         )
         client = ClientFactory(config).create(card)
 

@@ -25,6 +25,7 @@ fn peers() -> Vec<Peer> {
             ("python", "JSONRPC", "1.0"),
             ("python", "HTTP+JSON", "1.0"),
             ("python", "JSONRPC", "0.3"),
+            ("python", "GRPC", "1.0"),
             ("javascript", "JSONRPC", "1.0"),
             ("javascript", "HTTP+JSON", "1.0"),
         ] {
@@ -32,6 +33,26 @@ fn peers() -> Vec<Peer> {
         }
     }
     all
+}
+
+#[test]
+fn python_verifies_a_signed_card() {
+    let place = place();
+    let key = "-----BEGIN PRIVATE KEY-----\n\
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgevZzL1gdAFr88hb2\n\
+        OF/2NxApJCzGCEDdfSp6VQO30hyhRANCAAQRWz+jn65BtOMvdyHKcvjBeBSDZH2r\n\
+        1RTwjmYSi9R/zpBnuQ4EiMnCqfMPWiZqB4QdbAd0E7oH50VpuZ1P087G\n\
+        -----END PRIVATE KEY-----\n";
+    std::fs::write(place.path("card.pem"), key).unwrap();
+    std::fs::write(place.path("signoff.toml"), "card_key = \"card.pem\"\n").unwrap();
+    let server = place.serve();
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/a2a/verify.py");
+    let mut command = Command::new(with_python());
+    command.arg("-B").arg(script).arg(&server.url).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(told.trim(), "good: 2, changed: refused, for 0.3: none", "{words}");
 }
 
 /// A Python with the library. It has no program of its own, but one comes with what it needs.

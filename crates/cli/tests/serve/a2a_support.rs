@@ -70,6 +70,21 @@ impl Agent {
                 "ListTasks" => at(Method::GET, &format!("/tasks?{}", rest(params))),
                 "CancelTask" => at(Method::POST, &format!("/tasks/{id}:cancel")),
                 "SubscribeToTask" => at(Method::GET, &format!("/tasks/{id}:subscribe")),
+                "CreateTaskPushNotificationConfig" => {
+                    let task = text_or(&params["taskId"]);
+                    let path = format!("/tasks/{task}/pushNotificationConfigs");
+                    at(Method::POST, &path).json(params)
+                }
+                "ListTaskPushNotificationConfigs" => {
+                    let task = text_or(&params["taskId"]);
+                    at(Method::GET, &format!("/tasks/{task}/pushNotificationConfigs"))
+                }
+                "GetTaskPushNotificationConfig" | "DeleteTaskPushNotificationConfig" => {
+                    let task = text_or(&params["taskId"]);
+                    let get = method.starts_with("Get");
+                    let verb = if get { Method::GET } else { Method::DELETE };
+                    at(verb, &format!("/tasks/{task}/pushNotificationConfigs/{id}"))
+                }
                 "GetExtendedAgentCard" => at(Method::GET, "/extendedAgentCard"),
                 other => panic!("{other}"),
             }
