@@ -136,8 +136,8 @@ fn body() -> impl Strategy<Value = RequestBody> {
     })
 }
 
-fn sent() -> Box<Sent> {
-    Box::new(Sent { id: "m1".into(), parts: serde_json::json!([{ "text": "yes" }]) })
+fn sent() -> Sent {
+    Sent { id: "m1".into(), parts: json!([{ "text": "yes" }]) }
 }
 
 fn started() -> impl Strategy<Value = Event> {
@@ -160,7 +160,7 @@ fn started() -> impl Strategy<Value = Event> {
                 tenant: if nested { Tenant::new("acme") } else { Tenant::local() },
                 forked_from: other.map(|run| (RunId::new(run), 3)),
                 added: u32::from(nested),
-                sent: nested.then(sent),
+                sent: nested.then(sent).map(Box::new),
             }))
         },
     )
@@ -248,7 +248,7 @@ fn events() -> impl Strategy<Value = Event> {
             }),
             (any::<u32>(), decision(), actor(), any::<bool>()).prop_map(
                 |(request, decision, by, worded)| {
-                    Event::Decided { request, decision, by, sent: worded.then(sent) }
+                    Event::Decided { request, decision, by, sent: worded.then(sent).map(Box::new) }
                 }
             ),
             (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(

@@ -1,7 +1,7 @@
 // Plans a party with the protocol's own JavaScript library. Each turn may be a process of its own.
 //
 //   node plan.mjs "Plan a party for 30 people"
-//   node plan.mjs --task run_… "The Glasshouse"
+//   node plan.mjs --task run_… "The Glasshouse" yes vegan
 
 import { parseArgs } from "node:util";
 import { randomUUID } from "node:crypto";
@@ -27,16 +27,6 @@ const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
 const card = `${url}/a2a/${values.agent}/.well-known/agent-card.json`;
 const client = await new ClientFactory(options).createFromUrl(card, "");
 
-const message = {
-  messageId: values.id ?? randomUUID(),
-  role: Role.ROLE_USER,
-  parts: [{ content: { $case: "text", value: positionals[0] }, filename: "", mediaType: "", metadata: undefined }],
-  taskId: values.task ?? "",
-  contextId: "",
-  extensions: [],
-  referenceTaskIds: [],
-  metadata: undefined,
-};
 let task = values.task;
 const listen = async (events) => {
   for await (const { payload } of events) {
@@ -50,13 +40,26 @@ const listen = async (events) => {
     }
   }
 };
-const request = { message, tenant: "", configuration: undefined, metadata: undefined };
 if (values.subscribe) {
-  await listen(client.resubscribeTask({ id: values.task, tenant: "" }));
-} else if (values.stream) {
-  await listen(client.sendMessageStream(request));
-} else {
-  task = (await client.sendMessage(request)).id;
+  await listen(client.resubscribeTask({ id: task, tenant: "" }));
+}
+for (const [n, text] of positionals.entries()) {
+  const message = {
+    messageId: values.id ? `${values.id}${n + 1}` : randomUUID(),
+    role: Role.ROLE_USER,
+    parts: [{ content: { $case: "text", value: text }, filename: "", mediaType: "", metadata: undefined }],
+    taskId: task ?? "",
+    contextId: "",
+    extensions: [],
+    referenceTaskIds: [],
+    metadata: undefined,
+  };
+  const request = { message, tenant: "", configuration: undefined, metadata: undefined };
+  if (values.stream) {
+    await listen(client.sendMessageStream(request));
+  } else {
+    task = (await client.sendMessage(request)).id;
+  }
 }
 
 const found = await client.getTask({ id: task, tenant: "" });

@@ -1,13 +1,12 @@
 """Plans a party with the protocol's own Python library. Each turn may be a process of its own.
 
     python plan.py "Plan a party for 30 people"
-    python plan.py --task run_… "The Glasshouse"
+    python plan.py --task run_… "The Glasshouse" yes vegan
 """
 
 import argparse
 import asyncio
 import os
-import sys
 import uuid
 
 import grpc
@@ -29,10 +28,10 @@ URL = os.environ.get("SIGNOFF_URL", "http://127.0.0.1:8484")
 
 async def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("text", nargs="?")
+    parser.add_argument("texts", nargs="*", help="one message each")
     parser.add_argument("--agent", default="event_planner")
     parser.add_argument("--task", help="the task that the text answers")
-    parser.add_argument("--id", help="the id of the message")
+    parser.add_argument("--id", help="how the ids of the messages begin")
     parser.add_argument("--binding", default="JSONRPC", choices=["JSONRPC", "HTTP+JSON", "GRPC"])
     parser.add_argument("--version", default="1.0", choices=["1.0", "0.3"])
     parser.add_argument("--stream", action="store_true")
@@ -58,27 +57,31 @@ async def main() -> None:
         )
         client = ClientFactory(config).create(card)
 
+        task = args.task
+
+        async def listen(events):
+            nonlocal task
+            async for event in events:
+                kind = event.WhichOneof("payload")
+                if kind == "task":
+                    task = event.task.id
+                    print("task", TaskState.Name(event.task.status.state))
+                elif kind == "status_update":
+                    print("status", TaskState.Name(event.status_update.status.state))
+                else:
+                    print(kind)
+
         if args.subscribe:
-            events = client.subscribe(SubscribeToTaskRequest(id=args.task))
-        else:
+            await listen(client.subscribe(SubscribeToTaskRequest(id=task)))
+        for n, text in enumerate(args.texts, start=1):
             message = Message(
-                message_id=args.id or str(uuid.uuid4()),
+                message_id=f"{args.id}{n}" if args.id else str(uuid.uuid4()),
                 role=Role.ROLE_USER,
-                parts=[Part(text=args.text)],
-                task_id=args.task or "",
+                parts=[Part(text=text)],
+                task_id=task or "",
             )
-            events = client.send_message(SendMessageRequest(message=message))
-        task = None
-        async for event in events:
-            kind = event.WhichOneof("payload")
-            if kind == "task":
-                task = event.task.id
-                print("task", TaskState.Name(event.task.status.state))
-            elif kind == "status_update":
-                print("status", TaskState.Name(event.status_update.status.state))
-            else:
-                print(kind)
-        found = await client.get_task(GetTaskRequest(id=task or args.task))
+            await listen(client.send_message(SendMessageRequest(message=message)))
+        found = await client.get_task(GetTaskRequest(id=task))
         print("id", found.id)
         print("state", TaskState.Name(found.status.state))
         print("history", *(message.message_id for message in found.history))
@@ -91,4 +94,3 @@ async def main() -> None:
 
 
 asyncio.run(main())
-sys.stdout.flush()

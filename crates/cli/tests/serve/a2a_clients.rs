@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use signoff_testkit::peers::{copied, install, python};
+use signoff_testkit::peers::{cache, copied, install, python};
 
 use crate::a2a_support::place;
 use crate::support::{PARTY, Place, Server};
@@ -102,10 +102,10 @@ impl Said {
     }
 }
 
-/// Plans a party, with a killed server before each answer.
+/// Plans a party, with a server that is killed while it waits.
 fn plans(peer: Peer, place: &Place) {
     let server = place.serve();
-    let first = peer.turn(&server, "event_planner", &["--id", "m1", PARTY]);
+    let first = peer.turn(&server, "event_planner", &["--id", "a", PARTY]);
     assert_eq!(first.field("state"), "TASK_STATE_INPUT_REQUIRED", "{peer:?}: {}", first.0);
     assert!(first.0.contains("? ") && first.0.contains("The Glasshouse"), "{}", first.0);
     if peer.stream {
@@ -113,20 +113,19 @@ fn plans(peer: Peer, place: &Place) {
         assert_eq!(told, ["task TASK_STATE_SUBMITTED", "status TASK_STATE_WORKING"], "{}", first.0);
     }
     let task = first.field("id").to_owned();
-    let mut server = server;
-    let mut last = first;
-    for (id, says) in [("m2", "The Glasshouse"), ("m3", "yes"), ("m4", "vegan")] {
-        server.process.kill();
-        server = place.serve();
-        last = peer.turn(&server, "event_planner", &["--task", &task, "--id", id, says]);
-        if peer.stream {
-            assert!(last.0.starts_with("task TASK_STATE_"), "a task comes first: {}", last.0);
-        }
+    server.process.kill();
+    let server = place.serve();
+    let answers = ["--task", &task, "--id", "b", "The Glasshouse", "yes", "vegan"];
+    let last = peer.turn(&server, "event_planner", &answers);
+    if peer.stream {
+        let tasks = last.0.lines().filter(|line| line.starts_with("task TASK_STATE_")).count();
+        assert!(last.0.starts_with("task TASK_STATE_"), "a task comes first: {}", last.0);
+        assert_eq!(tasks, 3, "in each stream: {}", last.0);
     }
     assert_eq!(last.field("state"), "TASK_STATE_COMPLETED", "{peer:?}: {}", last.0);
     let said: Vec<&str> = last.field("history").split(' ').collect();
     assert_eq!(said.len(), 7, "{said:?}");
-    assert_eq!([said[0], said[2], said[4], said[6]], ["m1", "m2", "m3", "m4"]);
+    assert_eq!([said[0], said[2], said[4], said[6]], ["a1", "b1", "b2", "b3"]);
     for part in ["The Glasshouse", "vegan", "$3,000"] {
         assert!(last.0.contains(part), "{part}: {}", last.0);
     }
@@ -161,4 +160,21 @@ fn they_listen_to_a_task_that_a_killed_server_was_working_on() {
         assert_eq!(heard.field("state"), "TASK_STATE_COMPLETED", "{peer:?}: {}", heard.0);
         assert!(heard.0.contains("= long"), "{}", heard.0);
     }
+}
+
+/// The library of the time before 1.0, which knows nothing of it.
+#[test]
+fn the_library_of_the_old_version_plans_a_party() {
+    let folder = cache("a2a-sdk-0.3.26");
+    std::fs::write(folder.join("requirements.txt"), "a2a-sdk==0.3.26\n").unwrap();
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/a2a/old.py");
+    let server = place().serve();
+    let mut command = Command::new(python(&folder, "httpx"));
+    let command = command.arg("-B").arg(script).env("SIGNOFF_URL", &server.url);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let (told, words) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{told}\n{words}");
+    let last: Vec<&str> = told.lines().collect();
+    assert_eq!(last, ["blocking completed 7 1", "streaming completed 7 1"], "{words}");
 }

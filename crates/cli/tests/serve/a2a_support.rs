@@ -154,9 +154,7 @@ impl Agent {
     pub(crate) async fn stream(&self, method: &str, params: Value) -> Events {
         let response = self.raw(method, &params).await;
         let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
-        if kind != "text/event-stream" {
-            panic!("{kind}: {}", response.text().await.unwrap());
-        }
+        assert_eq!(kind, "text/event-stream", "{method} {params}");
         Events { agent: self.clone(), response, buffer: String::new() }
     }
 }

@@ -68,8 +68,8 @@ pub(super) fn parts_if_any(
 
 /// How the requests of a run's parts stood, in the order in which they were asked and answered.
 pub(super) fn parts(engine: &Engine, run: &RunId) -> Result<Vec<(i64, Request)>, Fault> {
-    let requests =
-        requests(engine, RequestFilter { root: Some(run.clone()), ..RequestFilter::default() })?;
+    let filter = RequestFilter { root: Some(run.clone()), ..RequestFilter::default() };
+    let requests = requests(engine, &filter)?;
     let mut stood = Vec::new();
     for request in requests.into_iter().filter(|request| request.run != *run) {
         if let Some(taken) = &request.decision {
@@ -89,10 +89,10 @@ pub(super) fn parts(engine: &Engine, run: &RunId) -> Result<Vec<(i64, Request)>,
 }
 
 /// All requests that match.
-pub(super) fn requests(engine: &Engine, filter: RequestFilter) -> Result<Vec<Request>, Fault> {
+pub(super) fn requests(engine: &Engine, filter: &RequestFilter) -> Result<Vec<Request>, Fault> {
     let (mut all, mut cursor) = (Vec::new(), None);
     loop {
-        let page = engine.store().requests(&filter, cursor.as_deref(), REQUESTS)?;
+        let page = engine.store().requests(filter, cursor.as_deref(), REQUESTS)?;
         all.extend(page.items);
         cursor = page.next;
         if cursor.is_none() {

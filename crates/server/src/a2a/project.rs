@@ -199,7 +199,7 @@ impl Fold {
 
     fn started(&mut self, started: &Started, at: Timestamp) {
         let asked = match &started.sent {
-            Some(sent) => self.sent(sent),
+            Some(sent) => Self::sent(sent),
             None => Message {
                 message_id: self.message_id(&1),
                 parts: vec![match &started.input {
@@ -331,14 +331,14 @@ impl Fold {
                 }],
                 ..Message::default()
             },
-            |sent| self.sent(sent),
+            Self::sent,
         );
         let metadata = [("by".to_owned(), by.as_str().into())].into_iter().collect();
         self.placed(Message { role: Role::User, metadata: Some(metadata), ..said })
     }
 
     /// A message as a client sent it.
-    fn sent(&self, sent: &Sent) -> Message {
+    fn sent(sent: &Sent) -> Message {
         let parts = serde_json::from_value(sent.parts.clone()).unwrap_or_default();
         Message { message_id: sent.id.to_string(), parts, ..Message::default() }
     }

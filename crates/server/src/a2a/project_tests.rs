@@ -55,8 +55,8 @@ fn steps() -> impl Strategy<Value = (Vec<Step>, End)> {
     (prop::collection::vec(step, 0..24), end)
 }
 
-fn sent(n: usize) -> Box<Sent> {
-    Box::new(Sent { id: format!("m{n}").into(), parts: json!([{ "text": "so" }]) })
+fn sent(n: usize) -> Sent {
+    Sent { id: format!("m{n}").into(), parts: json!([{ "text": "so" }]) }
 }
 
 /// The journal of a run in which this happens.
@@ -73,7 +73,7 @@ fn journal(steps: &[Step], end: &End) -> Vec<Entry> {
             parent: None,
             forked_from: None,
             added: 0,
-            sent: Some(sent(0)),
+            sent: Some(Box::new(sent(0))),
         })),
         Journaled::Delivered(Delivered {
             activation: 1,
@@ -105,7 +105,7 @@ fn journal(steps: &[Step], end: &End) -> Vec<Entry> {
                     request,
                     decision: Decision::respond(format!("answer {request}")),
                     by: Actor::local(),
-                    sent: worded.then(|| sent(n + 1)),
+                    sent: worded.then(|| Box::new(sent(n + 1))),
                 })
             }
             Step::Expire { which } => {
@@ -180,7 +180,9 @@ proptest! {
                 prop_assert!(told.is_empty());
                 prop_assert_eq!(over, fold.task());
             }
-            told.iter().for_each(|event| heard.take(event));
+            for event in &told {
+                heard.take(event);
+            }
             prop_assert_eq!(as_heard(&heard), as_heard(fold.task()));
             // Whoever comes now finds what those know who were there all the time.
             let mut later = Fold::new(run.clone(), viewer());

@@ -172,7 +172,7 @@ fn plan(
         root: Some(record.id.clone()),
         ..RequestFilter::default()
     };
-    let decided = load::requests(engine, decided)?;
+    let decided = load::requests(engine, &decided)?;
     let is_this = |request: &&Request| {
         request.decision.as_ref().is_some_and(|taken| {
             taken.by == viewer.actor && taken.sent.as_deref().is_some_and(|it| it == sent)
@@ -223,13 +223,14 @@ async fn decide(
             .with_roles(&caller.roles)
             .sent(sent.clone())
     };
-    let mut decides: Vec<DecideRequest> = answers.into_iter().map(decide).collect();
-    let mut decided = if decides.len() > 1 {
-        let ids: Vec<_> = decides.iter().map(|decide| decide.request.clone()).collect();
-        let taken = app.engine.decide_all(decides).await;
+    let mut wanted: Vec<DecideRequest> = answers.into_iter().map(decide).collect();
+    let mut decided = Vec::new();
+    if wanted.len() > 1 {
+        let ids: Vec<_> = wanted.iter().map(|decide| decide.request.clone()).collect();
+        let taken = app.engine.decide_all(wanted).await;
         app.inbox.look_soon();
-        if let Err(mut refused) = taken {
-            let first = refused.drain(..).next().map(|(_, why)| ApiError::from(why));
+        if let Err(refused) = taken {
+            let first = refused.into_iter().next().map(|(_, why)| ApiError::from(why));
             let first =
                 first.unwrap_or_else(|| ApiError::internal(&"refused, and nobody says why"));
             return Err(first.into());
@@ -238,14 +239,10 @@ async fn decide(
             let found = ids.iter().map(|id| engine.store().request(id));
             Ok(found.collect::<Result<Vec<_>, _>>()?)
         });
-        found.await?.into_iter().flatten().collect()
-    } else {
-        let mut decided = Vec::new();
-        if let Some(one) = decides.pop() {
-            decided.push(take_decision(app, one).await?.0);
-        }
-        decided
-    };
+        decided.extend(found.await?.into_iter().flatten());
+    } else if let Some(one) = wanted.pop() {
+        decided.push(take_decision(app, one).await?.0);
+    }
     decided.retain(|request| request.status != RequestStatus::Pending);
     Ok(decided)
 }
