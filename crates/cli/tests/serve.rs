@@ -5,6 +5,8 @@
 
 #[path = "serve/access.rs"]
 mod access;
+#[path = "serve/ag_ui.rs"]
+mod ag_ui;
 #[path = "serve/bounds.rs"]
 mod bounds;
 #[path = "serve/bridge.rs"]

@@ -6,6 +6,7 @@
 //! told is in the store, and any process that has the store can tell it.
 
 mod access;
+mod ag_ui;
 mod api;
 mod app;
 mod bridge;

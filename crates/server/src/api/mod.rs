@@ -36,7 +36,7 @@ pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::{bridge, devui, link, openai, ws};
+use crate::{ag_ui, bridge, devui, link, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -81,6 +81,7 @@ pub(crate) fn api() -> Api {
     let api = errors::routes(api);
     let api = ws::routes(api);
     let api = bridge::routes(api);
+    let api = ag_ui::routes(api);
     devui::routes(openai::routes(api))
 }
 
