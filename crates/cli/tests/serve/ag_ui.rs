@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use signoff_testkit::model_server::{Fault, ModelServer, Replies};
 use signoff_testkit::peers::{copied, install};
 
 use crate::access::{add, ask, asked, post};
@@ -120,6 +121,25 @@ fn a_killed_server_goes_on_with_the_thread() {
     assert!(server.process.kill().was_killed());
     let server = place.serve();
     check(&server, &["go_on", left.trim()]);
+}
+
+/// A model that is cut off in the middle of its words, twice: each message is well formed, and one is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn words_that_are_cut_off_begin_again() {
+    let words = "The first of many words that come one by one, until the last of them is said.";
+    let model = ModelServer::start(Replies::text(words)).await;
+    model.faults([Fault::Break(4), Fault::Cut(3)]);
+    let place = place();
+    let config = format!(
+        "[models.far]\nprovider = \"openai-chat\"\nmodel = \"m\"\nbase_url = \"{}\"\nretry_delay = \"1ms\"\n",
+        model.base_url()
+    );
+    std::fs::write(place.path("signoff.toml"), config).unwrap();
+    let talk = "workflow: talk\nmodel: far\npattern: sequential\nsequential: { agents: [a] }\nagents:\n  a: { name: Ada, instructions: Talk. }\n";
+    std::fs::write(place.path("flows/talk.yaml"), talk).unwrap();
+    let server = place.serve();
+    tokio::task::spawn_blocking(move || check(&server, &["cut", words])).await.unwrap();
+    assert_eq!(model.requests().len(), 3);
 }
 
 fn call(thread: &str, messages: &Value, resume: &Value) -> Value {

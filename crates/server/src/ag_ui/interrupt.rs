@@ -3,8 +3,8 @@
 //! | the request takes | the answer |
 //! |---|---|
 //! | an answer only | the answer itself |
-//! | yes and no, perhaps with changes | `{approved, editedArgs?, reason?, note?}` |
-//! | other decisions, with or without these | that, if it takes yes and no; or the decision by its name |
+//! | yes, perhaps with changes, and perhaps no | `{approved, editedArgs?, reason?, note?}` |
+//! | other decisions, with or without these | either of that, as far as it fits; or the decision by its name |
 
 use serde_json::{Map, Value, json};
 use signoff_core::decision::Then;
@@ -80,17 +80,33 @@ fn is_question(body: &RequestBody) -> bool {
     body.allowed == [DecisionKind::Respond]
 }
 
+/// Whether an answer can be told apart from a decision by what it is.
+fn is_plain(body: &RequestBody) -> bool {
+    let wanted = &body.response_schema;
+    let simple = match (&wanted["type"], &wanted["enum"]) {
+        (Value::String(kind), _) => kind != "object",
+        (_, Value::Array(values)) => !values.iter().any(Value::is_object),
+        _ => false,
+    };
+    // What is said in place of a tool's result is anything.
+    simple && takes(body, DecisionKind::Respond) && body.kind != RequestKind::ToolCall
+}
+
 /// What an answer must fit: exactly what the request takes.
 pub(super) fn response_schema(body: &RequestBody) -> Value {
     if is_question(body) {
         return body.response_schema.clone();
     }
     let mut ways = Vec::new();
-    if takes(body, DecisionKind::Approve) && takes(body, DecisionKind::Reject) {
+    if takes(body, DecisionKind::Approve) {
         ways.push(approval(body));
     }
+    if is_plain(body) {
+        ways.push(value_schema(body));
+    }
     let others = [DecisionKind::Approve, DecisionKind::Edit, DecisionKind::Reject];
-    if ways.is_empty() || body.allowed.iter().any(|kind| !others.contains(kind)) {
+    let more = body.allowed.iter().any(|kind| !others.contains(kind));
+    if more || !takes(body, DecisionKind::Approve) {
         ways.extend(body.allowed.iter().map(|kind| named(body, *kind)));
     }
     match ways.len() {
@@ -125,10 +141,14 @@ fn object(mut fields: Value, required: &[&str], body: &RequestBody, remembers: b
     })
 }
 
-/// Yes or no.
+/// Yes, or no where that is taken.
 fn approval(body: &RequestBody) -> Value {
     let text = json!({ "type": "string" });
-    let mut fields = json!({ "approved": { "type": "boolean" }, "reason": text, "note": text });
+    let approved = match takes(body, DecisionKind::Reject) {
+        true => json!({ "type": "boolean" }),
+        false => json!({ "const": true }),
+    };
+    let mut fields = json!({ "approved": approved, "reason": text, "note": text });
     let edits = takes(body, DecisionKind::Edit);
     if edits {
         fields["editedArgs"] = value_schema(body);
@@ -190,7 +210,9 @@ pub(super) fn decision(request: &Request, payload: Option<&Value>) -> Result<Dec
 fn read(body: &RequestBody, payload: &Value) -> Result<Decision, Vec<String>> {
     schema::check(&response_schema(body), payload)?;
     let decision = match payload {
-        content if is_question(body) => Decision::Respond { content: content.clone() },
+        content if is_question(body) || (is_plain(body) && !content.is_object()) => {
+            Decision::Respond { content: content.clone() }
+        }
         Value::Object(fields) if fields.contains_key("approved") => approved(fields)?,
         named => serde_json::from_value(named.clone()).map_err(|error| vec![error.to_string()])?,
     };

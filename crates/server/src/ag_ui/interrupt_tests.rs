@@ -65,10 +65,15 @@ fn the_schema_covers_exactly_what_is_allowed() {
         let allowed: Vec<DecisionKind> =
             (0..all.len()).filter(|n| set & (1 << n) != 0).map(|n| all[n].kind()).collect();
         let body = RequestBody { allowed, ..RequestBody::approval("Well?", json!({ "total": 5 })) };
-        let both = takes(&body, DecisionKind::Approve) && takes(&body, DecisionKind::Reject);
-        assert_eq!(reads(&body, json!({ "approved": true })).is_some(), both, "{:?}", body.allowed);
+        let yes = takes(&body, DecisionKind::Approve);
+        assert_eq!(reads(&body, json!({ "approved": true })).is_some(), yes, "{:?}", body.allowed);
+        let no = yes && takes(&body, DecisionKind::Reject);
+        assert_eq!(reads(&body, json!({ "approved": false })).is_some(), no, "{:?}", body.allowed);
+        let edits = json!({ "approved": true, "editedArgs": { "total": 4 } });
+        let both = yes && takes(&body, DecisionKind::Edit);
+        assert_eq!(reads(&body, edits).is_some(), both, "{:?}", body.allowed);
         // Where only yes and no are taken there is one way to say them.
-        let plain = both && body.allowed.iter().all(|kind| others.contains(kind));
+        let plain = yes && body.allowed.iter().all(|kind| others.contains(kind));
         for decision in &all {
             let payload = match decision {
                 Decision::Respond { content } if is_question(&body) => content.clone(),
@@ -79,6 +84,19 @@ fn the_schema_covers_exactly_what_is_allowed() {
             assert_eq!(reads(&body, payload), wanted, "{:?}", body.allowed);
         }
     }
+}
+
+#[test]
+fn a_plain_answer_is_taken_beside_decisions() {
+    let allowed = vec![DecisionKind::Respond, DecisionKind::Skip];
+    let body = RequestBody { allowed, ..RequestBody::input("Where to?") };
+    assert_eq!(reads(&body, json!("home")), Some(Decision::respond("home")));
+    let skip = Decision::Skip { reason: None };
+    assert_eq!(reads(&body, json!({ "decision": "skip" })), Some(skip));
+    let named = json!({ "decision": "respond", "content": "home" });
+    assert_eq!(reads(&body, named), Some(Decision::respond("home")));
+    assert_eq!(reads(&body, json!("")), None);
+    assert_eq!(reads(&body, json!({ "approved": true })), None);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod input;
 mod interrupt;
 mod progress;
 mod run;
+mod speech;
 mod telling;
 mod words;
 

@@ -187,15 +187,15 @@ impl Telling {
             call.activation <= state.last_activation && !state.open.contains_key(&call.activation)
         });
         match (self.begun, over) {
-            (true, false) => self.words.delta(events, agent, call, text),
-            (false, false) => self.words.missed(call),
+            (true, false) => self.words.speech.delta(events, agent, call, text),
+            (false, false) => self.words.speech.missed(call),
             _ => {}
         }
     }
 
     /// What a model was saying in this call was cut off.
     pub(super) fn restart(&mut self, events: &mut Events, call: &ModelCall) {
-        self.words.restart(events, call);
+        self.words.speech.restart(events, call);
     }
 
     /// The state as clients keep it: theirs, with where the run stands.
@@ -280,13 +280,13 @@ impl Telling {
         if !self.begun {
             self.begin(events, &state, state.usage);
         }
-        self.words.end(events);
+        self.words.speech.end(events);
         self.progress.end(events, asked);
         let snapshot = self.snapshot(&state, status, asked);
         events.emit("STATE_SNAPSHOT", json!({ "snapshot": snapshot }));
-        if messages || self.words.cut {
-            let prefixes = [Words::prefix(&self.run), format!("res_{}_", self.run.unique())];
-            if let Some(all) = merged(&self.words.history, &self.input.messages, &prefixes) {
+        if messages || self.words.speech.cut {
+            let (ours, theirs) = (&self.words.history, &self.input.messages);
+            if let Some(all) = merged(ours, theirs, &self.words.prefixes()) {
                 events.emit("MESSAGES_SNAPSHOT", json!({ "messages": all }));
             }
         }

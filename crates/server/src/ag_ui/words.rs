@@ -1,8 +1,7 @@
-//! What is said, as messages: what models say as they say it, their calls of tools, and what came of those.
+//! What is said, as messages: what agents say, their calls of tools, and what came of those.
 //!
-//! A reply of a model is one message, by an id that follows from its place. Its words come twice: as they are said, and
-//! whole in an entry of the journal; then only what was not told yet is added. What was cut off is closed, and told anew
-//! under another id; the next snapshot puts that right. The same messages, in order, are the run's history.
+//! A reply of a model is one message, by an id that follows from its place. The same messages, in order, are the run's
+//! history.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +14,8 @@ use signoff_core::{ActivationId, Message, Part, Role, RunId, RunState, Seq};
 use signoff_runtime::{Definition, ModelCall};
 
 use super::events::Events;
-use crate::shape::{is_data, rest_after};
+use super::speech::{Speech, prefix, whole};
+use crate::shape::is_data;
 
 /// The field that marks a tool's result which is a question to people.
 const QUESTION: &str = "signoff_question";
@@ -24,66 +24,29 @@ const QUESTION: &str = "signoff_question";
 #[derive(Debug)]
 pub(super) struct Words {
     run: RunId,
-    /// Knows what people call the agents.
-    definition: Option<Arc<Definition>>,
-    /// Whether calls that are heard of now were heard from their beginning.
-    live: bool,
-    /// Messages whose words are coming.
-    open: BTreeMap<ModelCall, Open>,
-    /// Calls whose words are not told as they come: they are in the journal, or their beginning was missed.
-    past: BTreeSet<ModelCall>,
-    /// Replies that were told before they were said.
-    told: BTreeSet<ModelCall>,
-    /// How often a call was begun again.
-    again: BTreeMap<ModelCall, u32>,
+    pub(super) speech: Speech,
     /// Tool calls that were told, and the latest of each id that a model gave.
     calls: BTreeSet<String>,
     latest: BTreeMap<(ActivationId, String), String>,
     /// All messages.
     pub(super) history: Vec<Value>,
-    /// Whether something was told that is in no message.
-    pub(super) cut: bool,
-}
-
-#[derive(Debug, Default)]
-struct Open {
-    said: String,
-    shown: String,
 }
 
 impl Words {
     /// `joined` means that somebody may be speaking already.
     pub(super) fn new(run: RunId, definition: Option<Arc<Definition>>, joined: bool) -> Self {
         Self {
+            speech: Speech::new(&run, definition, joined),
             run,
-            definition,
-            live: !joined,
-            open: BTreeMap::new(),
-            past: BTreeSet::new(),
-            told: BTreeSet::new(),
-            again: BTreeMap::new(),
             calls: BTreeSet::new(),
             latest: BTreeMap::new(),
             history: Vec::new(),
-            cut: false,
         }
     }
 
-    /// How ids of messages of this run begin.
-    pub(super) fn prefix(run: &RunId) -> String {
-        format!("msg_{}_", run.unique())
-    }
-
-    fn id(&self, call: &ModelCall) -> String {
-        format!("{}{}.{}", Self::prefix(&self.run), call.activation, call.key)
-    }
-
-    /// The id under which a call's words are told now.
-    fn told_as(&self, call: &ModelCall) -> String {
-        match self.again.get(call) {
-            Some(times) => format!("{}~{times}", self.id(call)),
-            None => self.id(call),
-        }
+    /// How ids that are given here begin.
+    pub(super) fn prefixes(&self) -> [String; 2] {
+        [prefix(&self.run), format!("res_{}_", self.run.unique())]
     }
 
     /// The id of a tool call, by the key of what comes of it.
@@ -98,53 +61,6 @@ impl Words {
         self.calls.contains(&id).then_some(id)
     }
 
-    fn title(&self, author: &str) -> String {
-        let agents = self.definition.as_ref().map(|it| &it.workflow.agents);
-        let title = agents.and_then(|agents| agents.get(author)?.name.clone());
-        title.unwrap_or_else(|| author.to_owned())
-    }
-
-    /// A model is saying this.
-    pub(super) fn delta(&mut self, events: &mut Events, agent: &str, call: ModelCall, text: &str) {
-        if !self.live {
-            return self.missed(call);
-        }
-        if self.past.contains(&call) {
-            return;
-        }
-        let (id, title) = (self.told_as(&call), self.title(agent));
-        let open = self.open.entry(call).or_default();
-        open.said.push_str(text);
-        let said = open.said.trim_start();
-        // It may become an object, which is for other agents.
-        if said.is_empty() || said.starts_with('{') {
-            return;
-        }
-        if open.shown.is_empty() {
-            open.shown = said.to_owned();
-            begin(events, &id, "assistant", Some(&title));
-            add(events, &id, said);
-        } else {
-            open.shown.push_str(text);
-            add(events, &id, text);
-        }
-    }
-
-    /// What a model said in this call was not heard from the beginning.
-    pub(super) fn missed(&mut self, call: ModelCall) {
-        self.past.insert(call);
-    }
-
-    /// What a model was saying in this call was cut off; it begins again.
-    pub(super) fn restart(&mut self, events: &mut Events, call: &ModelCall) {
-        let id = self.told_as(call);
-        if self.open.remove(call).is_some_and(|open| !open.shown.is_empty()) {
-            end(events, &id);
-            self.cut = true;
-            *self.again.entry(call.clone()).or_insert(1) += 1;
-        }
-    }
-
     /// What a model said is in the journal. If it is all that it says in its turn, its message follows.
     pub(super) fn replied(
         &mut self,
@@ -153,12 +69,10 @@ impl Words {
         agent: &str,
         outcome: &Outcome,
     ) {
-        self.live = true;
         if let Outcome::Reply(reply) = outcome {
             let calls: Vec<&ToolCall> = reply.parts.iter().filter_map(as_call).collect();
-            let streams = self.open.get(&call).is_some_and(|open| !open.shown.is_empty());
-            if streams || !calls.is_empty() {
-                self.tell(events, &call, agent, reply);
+            if self.speech.is_open(&call) || !calls.is_empty() {
+                self.speech.tell(events, &call, agent, &words(&reply.parts));
             }
             if !calls.is_empty() {
                 self.keep(&call, agent, reply);
@@ -167,41 +81,14 @@ impl Words {
                 self.called(events, &call, wanted);
             }
         } else {
-            self.restart(events, &call);
+            self.speech.restart(events, &call);
         }
-        self.open.remove(&call);
-        self.past.insert(call);
-    }
-
-    /// Tells what was not told yet of a reply's words.
-    fn tell(&mut self, events: &mut Events, call: &ModelCall, agent: &str, reply: &Reply) {
-        self.told.insert(call.clone());
-        let text = words(&reply.parts);
-        let open = self.open.remove(call).filter(|open| !open.shown.is_empty());
-        if let Some(open) = open {
-            let id = self.told_as(call);
-            if let Some(rest) = rest_after(&text, &open.shown) {
-                if !rest.trim().is_empty() {
-                    add(events, &id, rest);
-                }
-                end(events, &id);
-                return;
-            }
-            // Some words did not come through.
-            end(events, &id);
-            self.cut = true;
-            *self.again.entry(call.clone()).or_insert(1) += 1;
-        }
-        if !text.is_empty() {
-            let (id, title) = (self.told_as(call), self.title(agent));
-            whole(events, &id, "assistant", Some(&title), &text);
-        }
+        self.speech.close(call);
     }
 
     /// A reply as a message of the history.
     fn keep(&mut self, call: &ModelCall, agent: &str, reply: &Reply) {
-        let mut message =
-            json!({ "id": self.id(call), "role": "assistant", "name": self.title(agent) });
+        let mut message = json!({ "id": self.speech.id(call), "role": "assistant", "name": self.speech.title(agent) });
         let text = words(&reply.parts);
         if !text.is_empty() {
             message["content"] = text.into();
@@ -230,7 +117,7 @@ impl Words {
     fn called(&mut self, events: &mut Events, call: &ModelCall, wanted: &ToolCall) {
         let id = self.named(call, wanted);
         let start = json!({
-            "toolCallId": id, "toolCallName": wanted.name, "parentMessageId": self.told_as(call),
+            "toolCallId": id, "toolCallName": wanted.name, "parentMessageId": self.speech.told_as(call),
         });
         events.emit("TOOL_CALL_START", start);
         let arguments = wanted.arguments.to_string();
@@ -315,13 +202,15 @@ impl Words {
         let text = texts.join("\n");
         let (role, name) = match message.role {
             Role::Assistant if is_data(&text) => return,
-            Role::Assistant => ("assistant", Some(self.title(author))),
+            Role::Assistant => ("assistant", Some(self.speech.title(author))),
+            // What the workflow tells its agents is not for people; what people say inside a run is.
+            _ if activation.is_some() && !self.is_person(message, state) => return,
             Role::User | Role::Tool => ("user", message.author.as_deref().map(str::to_owned)),
         };
         if text.trim().is_empty() {
             return;
         }
-        let id = format!("{}{seq}", Self::prefix(&self.run));
+        let id = format!("{}{seq}", prefix(&self.run));
         // The client knows what it said itself.
         if activation.is_some() {
             whole(events, &id, role, name.as_deref(), &text);
@@ -333,6 +222,11 @@ impl Words {
         self.history.push(kept);
     }
 
+    fn is_person(&self, message: &Message, state: &RunState) -> bool {
+        let author = message.author.as_ref();
+        author.is_some_and(|it| !state.visits.contains_key(it) && !self.speech.knows(it))
+    }
+
     /// What a model said is part of a message.
     fn spoken(&mut self, events: &mut Events, call: &ModelCall, author: &str, reply: &Reply) {
         // With calls in it, it was told when they were made.
@@ -340,8 +234,8 @@ impl Words {
         {
             return;
         }
-        if !self.told.contains(call) {
-            self.tell(events, call, author, reply);
+        if !self.speech.has_told(call) {
+            self.speech.tell(events, call, author, &words(&reply.parts));
         }
         self.keep(call, author, reply);
     }
@@ -361,30 +255,15 @@ impl Words {
 
     /// What the run gives, where no agent has said it.
     pub(super) fn gave(&mut self, events: &mut Events, seq: Seq, text: &str) {
-        let id = format!("{}{seq}.output", Self::prefix(&self.run));
+        let id = format!("{}{seq}.output", prefix(&self.run));
         whole(events, &id, "assistant", None, text);
         self.history.push(json!({ "id": id, "role": "assistant", "content": text }));
     }
 
     /// An activation is done.
     pub(super) fn left(&mut self, events: &mut Events, activation: ActivationId) {
-        let theirs: Vec<ModelCall> =
-            self.open.keys().filter(|call| call.activation == activation).cloned().collect();
-        for call in theirs {
-            self.restart(events, &call);
-        }
-        self.past.retain(|call| call.activation != activation);
-        self.told.retain(|call| call.activation != activation);
-        self.again.retain(|call, _| call.activation != activation);
+        self.speech.left(events, activation);
         self.latest.retain(|(of, _), _| *of != activation);
-    }
-
-    /// Nothing more will come.
-    pub(super) fn end(&mut self, events: &mut Events) {
-        let open: Vec<ModelCall> = self.open.keys().cloned().collect();
-        for call in open {
-            self.restart(events, &call);
-        }
     }
 }
 
@@ -402,22 +281,4 @@ fn words(parts: &[Part]) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
-}
-
-fn begin(events: &mut Events, id: &str, role: &str, name: Option<&str>) {
-    events.emit("TEXT_MESSAGE_START", json!({ "messageId": id, "role": role, "name": name }));
-}
-
-fn add(events: &mut Events, id: &str, text: &str) {
-    events.emit("TEXT_MESSAGE_CONTENT", json!({ "messageId": id, "delta": text }));
-}
-
-fn end(events: &mut Events, id: &str) {
-    events.emit("TEXT_MESSAGE_END", json!({ "messageId": id }));
-}
-
-fn whole(events: &mut Events, id: &str, role: &str, name: Option<&str>, text: &str) {
-    begin(events, id, role, name);
-    add(events, id, text);
-    end(events, id);
 }

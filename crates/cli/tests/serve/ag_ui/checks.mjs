@@ -327,6 +327,16 @@ const checks = {
     assert.ok(ended.every((it) => it.outcome.type === "success"), JSON.stringify(ended));
   },
 
+  async cut() {
+    const agent = agentOf("talk", "cut");
+    agent.messages = [person("u1", "go")];
+    const told = await call(agent);
+    assert.equal(success(told), given[0]);
+    assert.ok(of(told.events, "TEXT_MESSAGE_START").length > 1, "it was begun again");
+    const said = agent.messages.filter((it) => it.role === "assistant");
+    assert.deepEqual(said.map((it) => [it.name, it.content]), [["Ada", given[0]]], "and is there once");
+  },
+
   /** A stream that is left stops nothing. */
   async leave() {
     const agent = agentOf("slow", "left");
