@@ -47,6 +47,22 @@ pub struct A2aConfig {
     /// How long it may work without an answer or a question.
     #[serde(default = "a_day")]
     pub timeout: Span,
+    /// A skill that its card must have.
+    pub skill: Option<String>,
+    /// What to do when it does not know a task any more.
+    #[serde(default)]
+    pub lost: Lost,
+}
+
+/// What to do when an agent has lost a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lost {
+    /// Ask a person: what the task has done is not known.
+    #[default]
+    Ask,
+    /// Begin another one, which may do the same again.
+    Again,
 }
 
 fn a_day() -> Span {
@@ -58,6 +74,7 @@ fn a_day() -> Span {
 pub(crate) struct Place {
     pub(crate) card: Url,
     pub(crate) origins: Vec<Url>,
+    pub(crate) skill: Option<String>,
     headers_env: Vec<(HeaderName, String, bool)>,
 }
 
@@ -102,7 +119,7 @@ impl A2aConfig {
             }
             headers_env.push((AUTHORIZATION, variable.clone(), true));
         }
-        Ok(Place { card, origins, headers_env })
+        Ok(Place { card, origins, skill: self.skill.clone(), headers_env })
     }
 }
 

@@ -15,11 +15,13 @@ mod card;
 mod client;
 mod config;
 mod failure;
+mod known;
 mod line;
 mod question;
 mod reply;
+mod several;
 pub mod wire;
 mod wish;
 
 pub use client::A2aAgent;
-pub use config::A2aConfig;
+pub use config::{A2aConfig, Lost};

@@ -128,7 +128,7 @@ fn a_killed_server_goes_on_with_the_thread() {
 async fn words_that_are_cut_off_begin_again() {
     let words = "The first of many words that come one by one, until the last of them is said.";
     let model = ModelServer::start(Replies::text(words)).await;
-    model.faults([Fault::Break(4), Fault::Cut(3)]);
+    model.faults([Fault::Break(2), Fault::Cut(2)]);
     let place = place();
     let config = format!(
         "[models.far]\nprovider = \"openai-chat\"\nmodel = \"m\"\nbase_url = \"{}\"\nretry_delay = \"1ms\"\n",

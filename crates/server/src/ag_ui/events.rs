@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Events that wait to be sent. While it is silent, what is told is not.
 #[derive(Debug, Default)]
@@ -14,15 +14,16 @@ pub(super) struct Events {
 
 impl Events {
     /// Tells an event. Fields that are null are left out: the protocol has no such thing.
-    pub(super) fn emit(&mut self, kind: &str, mut fields: Value) {
+    pub(super) fn emit(&mut self, kind: &str, fields: Value) {
         if self.silent {
             return;
         }
-        if let Value::Object(fields) = &mut fields {
-            fields.retain(|_, value| !value.is_null());
+        let mut event = Map::new();
+        event.insert("type".to_owned(), kind.into());
+        if let Value::Object(fields) = fields {
+            event.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
         }
-        fields["type"] = kind.into();
-        self.ready.push_back(format!("data: {fields}\n\n").into());
+        self.ready.push_back(format!("data: {}\n\n", Value::Object(event)).into());
     }
 
     /// The next one.
