@@ -65,6 +65,9 @@ struct Offer {
 
 /// The best way to speak to the agent whose card this is.
 pub(crate) fn choose(card: Value, place: &Place) -> Result<Interface, Failure> {
+    if let Some(key) = &place.key {
+        key.check(&card)?;
+    }
     let card: Card = serde_json::from_value(card).map_err(|_| Failure::Card {
         problem: "it is not one".to_owned(),
         hint: "look whether `url` leads to an A2A agent",

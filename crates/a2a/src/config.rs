@@ -10,6 +10,7 @@ use signoff_net::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use signoff_net::{Secret, Url};
 
 use crate::failure::Failure;
+use crate::signature::{CardKey, PublicKey};
 
 /// Where an agent says what it is.
 const CARD: &str = "/.well-known/agent-card.json";
@@ -52,6 +53,8 @@ pub struct A2aConfig {
     /// What to do when it does not know a task any more.
     #[serde(default)]
     pub lost: Lost,
+    /// The public key that must have signed its card, as a JWK: `{ kty = "EC", crv = "P-256", x = "…", y = "…" }`.
+    pub card_key: Option<CardKey>,
 }
 
 /// What to do when an agent has lost a task.
@@ -75,6 +78,7 @@ pub(crate) struct Place {
     pub(crate) card: Url,
     pub(crate) origins: Vec<Url>,
     pub(crate) skill: Option<String>,
+    pub(crate) key: Option<PublicKey>,
     headers_env: Vec<(HeaderName, String, bool)>,
 }
 
@@ -119,7 +123,8 @@ impl A2aConfig {
             }
             headers_env.push((AUTHORIZATION, variable.clone(), true));
         }
-        Ok(Place { card, origins, skill: self.skill.clone(), headers_env })
+        let key = self.card_key.as_ref().map(CardKey::read).transpose()?;
+        Ok(Place { card, origins, skill: self.skill.clone(), key, headers_env })
     }
 }
 

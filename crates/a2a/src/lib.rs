@@ -20,8 +20,10 @@ mod line;
 mod question;
 mod reply;
 mod several;
+mod signature;
 pub mod wire;
 mod wish;
 
 pub use client::A2aAgent;
 pub use config::{A2aConfig, Lost};
+pub use signature::CardKey;

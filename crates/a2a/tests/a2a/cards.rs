@@ -111,6 +111,41 @@ async fn a_skill_that_is_gone_is_an_error() {
     assert_eq!(agent.begin(says("more")).await.unwrap_err().code, "a2a_card");
 }
 
+/// A card that was signed, and is changed by somebody between.
+#[tokio::test]
+async fn a_card_that_is_not_as_it_was_signed_is_not_used() {
+    let file: serde_json::Value = serde_json::from_str(include_str!("../signed.json")).unwrap();
+    let (key, signed) = (file["key"].clone(), file["card"].clone());
+    let changed = Arc::new(AtomicBool::new(false));
+    let now = Arc::clone(&changed);
+    let fake = Fake::start(move |port, method, _| match method {
+        "card" => {
+            let mut card = signed.clone();
+            if now.load(Ordering::SeqCst) {
+                card["supportedInterfaces"][0]["url"] =
+                    json!(format!("http://127.0.0.1:{port}/rpc"));
+            }
+            Answer::Result(card)
+        }
+        _ => taken(&task("WORKING", None)),
+    })
+    .await;
+    let jwk = format!(
+        "{{ kty = {}, crv = {}, x = {}, y = {} }}",
+        key["kty"], key["crv"], key["x"], key["y"]
+    );
+    let config = format!("url = \"http://127.0.0.1:{}\"\ncard_key = {jwk}", fake.port);
+    // It is signed, and leads to a place that is not allowed.
+    let error = agent(&config).begin(says("hello")).await.unwrap_err();
+    assert!(error.message.contains("leads to https://a.example"), "{error}");
+    // Somebody made it lead to a place that is.
+    changed.store(true, Ordering::SeqCst);
+    let error = agent(&config).begin(says("hello")).await.unwrap_err();
+    assert_eq!(error.code, "a2a_card");
+    assert!(error.message.contains("signatures"), "{error}");
+    assert_eq!(fake.count("SendMessage"), 0);
+}
+
 /// An agent that forgets its first task, as one that keeps them in memory does when it restarts.
 async fn forgetful() -> Fake {
     let tasks = AtomicUsize::new(0);

@@ -174,10 +174,10 @@ fn is_late(error: &DecideError) -> bool {
 }
 
 fn refusal(refused: &mut Vec<(usize, DecideError)>) -> ApiError {
-    match refused.is_empty() {
-        true => ApiError::internal(&"answers were refused without a reason"),
-        false => refused.swap_remove(0).1.into(),
+    if refused.is_empty() {
+        return ApiError::internal(&"answers were refused without a reason");
     }
+    refused.swap_remove(0).1.into()
 }
 
 fn plan(engine: &Engine, caller: &Caller, workflow: &str, input: &Input) -> Result<Plan, ApiError> {

@@ -159,10 +159,7 @@ fn said(messages: &[Value]) -> Result<Option<String>, ApiError> {
         let read = serde_json::from_value(message.clone());
         last = Some(read.map_err(|error| wrong(format!("/messages/{n}: {error}")))?);
     }
-    let content = match last {
-        Some(AgUiMessage { role: AgUiRole::User, content, .. }) => content,
-        _ => return Ok(None),
-    };
+    let Some(AgUiMessage { role: AgUiRole::User, content, .. }) = last else { return Ok(None) };
     match &content {
         Value::String(text) => Ok(Some(text.clone())),
         Value::Array(parts) => {

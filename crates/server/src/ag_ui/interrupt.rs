@@ -144,10 +144,8 @@ fn object(mut fields: Value, required: &[&str], body: &RequestBody, remembers: b
 /// Yes, or no where that is taken.
 fn approval(body: &RequestBody) -> Value {
     let text = json!({ "type": "string" });
-    let approved = match takes(body, DecisionKind::Reject) {
-        true => json!({ "type": "boolean" }),
-        false => json!({ "const": true }),
-    };
+    let refuses = takes(body, DecisionKind::Reject);
+    let approved = if refuses { json!({ "type": "boolean" }) } else { json!({ "const": true }) };
     let mut fields = json!({ "approved": approved, "reason": text, "note": text });
     let edits = takes(body, DecisionKind::Edit);
     if edits {

@@ -4,6 +4,7 @@ use signoff_core::Choice;
 
 use super::*;
 
+#[allow(clippy::needless_pass_by_value)] // reads better where it is called
 fn reads(body: &RequestBody, payload: Value) -> Option<Decision> {
     read(body, &payload).ok()
 }

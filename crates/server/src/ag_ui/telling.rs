@@ -246,7 +246,7 @@ impl Telling {
             .collect();
         let outcome = json!({ "type": "interrupt", "interrupts": interrupts });
         self.close(events, "waiting", asked, true);
-        self.finish(events, &outcome, Value::Null);
+        self.finish(events, &outcome, &Value::Null);
     }
 
     /// The run is over.
@@ -256,11 +256,11 @@ impl Telling {
             RunEnd::Completed => {
                 let result = self.state.as_ref().and_then(RunState::output);
                 self.close(events, "completed", &[], false);
-                self.finish(events, &json!({ "type": "success" }), result.unwrap_or_default());
+                self.finish(events, &json!({ "type": "success" }), &result.unwrap_or_default());
             }
             RunEnd::Cancelled { .. } => {
                 self.close(events, "cancelled", &[], false);
-                self.finish(events, &json!({ "type": "cancelled" }), Value::Null);
+                self.finish(events, &json!({ "type": "cancelled" }), &Value::Null);
             }
             RunEnd::Failed(error) => {
                 self.close(events, "failed", &[], false);
@@ -293,7 +293,7 @@ impl Telling {
         self.state = Some(state);
     }
 
-    fn finish(&self, events: &mut Events, outcome: &Value, result: Value) {
+    fn finish(&self, events: &mut Events, outcome: &Value, result: &Value) {
         let usage = self.state.as_ref().map(|state| self.usage(state));
         let fields = json!({
             "threadId": self.input.thread,
