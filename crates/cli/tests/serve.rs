@@ -15,6 +15,8 @@ mod a2a_push;
 mod a2a_support;
 #[path = "serve/access.rs"]
 mod access;
+#[path = "serve/ag_ui.rs"]
+mod ag_ui;
 #[path = "serve/bounds.rs"]
 mod bounds;
 #[path = "serve/bridge.rs"]

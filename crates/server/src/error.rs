@@ -39,8 +39,10 @@ pub(crate) enum Problem {
     NoneDecided,
     UnknownFeedback,
     MethodNotAllowed,
+    NotAcceptable,
     BodyTimeout,
     ConversationBusy,
+    InterruptsOpen,
     IdempotencyConflict,
     VersionConflict,
     AlreadyDecided,
@@ -100,8 +102,10 @@ impl Problem {
             Self::NoneDecided => "none_decided",
             Self::UnknownFeedback => "unknown_feedback",
             Self::MethodNotAllowed => "method_not_allowed",
+            Self::NotAcceptable => "not_acceptable",
             Self::BodyTimeout => "body_timeout",
             Self::ConversationBusy => "conversation_busy",
+            Self::InterruptsOpen => "interrupts_open",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::VersionConflict => "version_conflict",
             Self::AlreadyDecided => "already_decided",
@@ -162,8 +166,10 @@ impl Problem {
             | Self::UnknownGrant
             | Self::UnknownFeedback => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::ConversationBusy
+            | Self::InterruptsOpen
             | Self::IdempotencyConflict
             | Self::VersionConflict
             | Self::AlreadyDecided

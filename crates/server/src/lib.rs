@@ -7,6 +7,7 @@
 
 mod a2a;
 mod access;
+mod ag_ui;
 mod api;
 mod app;
 mod bridge;

@@ -57,7 +57,7 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
 }
 
 /// Where those things belong: paths as a pattern, the parameter, and what to take for it.
-const PLACES: [(&str, &str, &str); 11] = [
+const PLACES: [(&str, &str, &str); 12] = [
     ("^/v1/runs/", "path.id", "runs"),
     ("^/v1/requests/", "path.id", "requests"),
     ("^/v1/responses/", "path.id", "responses"),
@@ -66,6 +66,7 @@ const PLACES: [(&str, &str, &str); 11] = [
     ("^/v1/workflows/.id.$", "path.id", "workflows"),
     ("^/v1/entities/", "path.id", "workflows"),
     ("^/bridge/v1/runs/", "path.id", "runs"),
+    ("^/ag-ui/", "path.workflow", "workflows"),
     ("^/errors/", "path.code", "codes"),
     ("^/v1/runs$", "body.workflow", "workflows"),
     ("^/v1/responses$", "body.model", "workflows"),

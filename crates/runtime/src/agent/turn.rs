@@ -29,6 +29,8 @@ pub(crate) struct Turn<'a> {
     pub(super) asked: u32,
     /// Whether it was told that it may ask no more.
     pub(super) refused: bool,
+    /// How often a task elsewhere was begun again.
+    pub(super) begun_again: u32,
 }
 
 /// How a turn ended.
@@ -56,6 +58,7 @@ impl<'a> Turn<'a> {
             offered: Vec::new(),
             asked: 0,
             refused: false,
+            begun_again: 0,
         }
     }
 

@@ -38,7 +38,7 @@ pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::{a2a, bridge, devui, link, openai, ws};
+use crate::{a2a, ag_ui, bridge, devui, link, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -85,6 +85,7 @@ pub(crate) fn api() -> Api {
     let api = ws::routes(api);
     let api = bridge::routes(api);
     let api = a2a::routes(api);
+    let api = ag_ui::routes(api);
     devui::routes(openai::routes(api))
 }
 

@@ -435,7 +435,7 @@ impl Context {
         self.cell.lock().state.open.get(&self.activation)?.asked.get(key).copied()
     }
 
-    fn was_asked(&self, key: &str) -> bool {
+    pub(crate) fn was_asked(&self, key: &str) -> bool {
         self.number(key).is_some()
     }
 
