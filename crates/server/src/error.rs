@@ -33,6 +33,7 @@ pub(crate) enum Problem {
     UnknownRequest,
     UnknownResponse,
     UnknownConversation,
+    UnknownSession,
     UnknownItem,
     UnknownGrant,
     InvalidPolicy,
@@ -93,6 +94,7 @@ impl Problem {
             Self::UnknownRequest => "unknown_request",
             Self::UnknownResponse => "unknown_response",
             Self::UnknownConversation => "unknown_conversation",
+            Self::UnknownSession => "unknown_session",
             Self::UnknownItem => "unknown_item",
             Self::UnknownGrant => "unknown_grant",
             Self::InvalidPolicy => "invalid_policy",
@@ -156,6 +158,7 @@ impl Problem {
             | Self::UnknownRequest
             | Self::UnknownResponse
             | Self::UnknownConversation
+            | Self::UnknownSession
             | Self::UnknownItem
             | Self::UnknownGrant
             | Self::UnknownFeedback => StatusCode::NOT_FOUND,

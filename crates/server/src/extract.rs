@@ -115,7 +115,7 @@ pub(crate) async fn form<T: DeserializeOwned>(request: Request, app: &App) -> Re
 }
 
 /// The whole body of a request, if it is not too large and comes in time.
-async fn received(request: Request, app: &App) -> Result<(HeaderMap, Bytes), ApiError> {
+pub(crate) async fn received(request: Request, app: &App) -> Result<(HeaderMap, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
     let limit = app.settings.max_body;
     let too_large =

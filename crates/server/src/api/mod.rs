@@ -31,12 +31,12 @@ pub(crate) use decide::{decide_as_said, decide_request, take_decision};
 pub(crate) use filter::CountQuery;
 pub(crate) use operation::{Answer, Operation, SchemaOf, Verb, of};
 pub(crate) use requests::requests;
-pub(crate) use runs::MAX_PAGE;
+pub(crate) use runs::{MAX_PAGE, runs};
 pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::{bridge, devui, link, openai, ws};
+use crate::{bridge, devui, link, mcp, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -81,6 +81,7 @@ pub(crate) fn api() -> Api {
     let api = errors::routes(api);
     let api = ws::routes(api);
     let api = bridge::routes(api);
+    let api = mcp::routes(api);
     devui::routes(openai::routes(api))
 }
 
