@@ -6,7 +6,7 @@ use std::sync::Arc;
 use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_runtime::{Engine, new_id};
-use signoff_server::Webhook;
+use signoff_server::{McpSettings, Webhook};
 use signoff_store::{NodeId, SqliteOptions, SqliteStore, Store};
 use signoff_tools::Calendar;
 
@@ -144,6 +144,11 @@ impl App {
     /// Those who are told what happens to requests.
     pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>> {
         self.config()?.webhooks()
+    }
+
+    /// How MCP clients are answered.
+    pub(crate) fn mcp_server(&self) -> Result<McpSettings> {
+        self.config()?.mcp_server()
     }
 
     /// The one of this name.

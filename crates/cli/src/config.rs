@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use signoff_a2a::{A2aAgent, A2aConfig};
-use signoff_core::Name;
 use signoff_core::visible::Secrets;
+use signoff_core::{Name, Span};
 use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Provider, ProviderKind};
-use signoff_server::{Webhook, WebhookConfig};
+use signoff_server::{McpSettings, Webhook, WebhookConfig};
 use signoff_tools::{Builtin, CommandSettings, FileSettings, Remote, Tool, ToolSource};
 
 use self::models::{Model, provider, several};
@@ -48,6 +48,9 @@ pub(crate) struct Config {
     /// Who is told what happens to requests, by a name of their own. `signoff serve` tells them.
     #[serde(default)]
     webhooks: BTreeMap<String, WebhookConfig>,
+    /// How MCP clients that ask people here are answered.
+    #[serde(default)]
+    mcp_server: McpServer,
     /// A file with gates that hold for all workflows; see `signoff schema policy`.
     #[serde(default)]
     policy: Option<PathBuf>,
@@ -61,6 +64,20 @@ pub(crate) struct Config {
     #[serde(skip)]
     workspace: PathBuf,
 }
+
+/// How MCP clients are answered.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct McpServer {
+    /// How long a call waits for a person before it says that the question waits: 1s to 1h; 50s, if not given.
+    wait: Option<Span>,
+    /// Whether a client may put a question to its own user, whose answer then counts as the caller's. If not given: only
+    /// without users, where everybody is whoever sits at this machine.
+    client_answers: Option<bool>,
+}
+
+/// The longest that a call may wait.
+const LONGEST_WAIT: Span = Span::seconds(60 * 60);
 
 /// The tools without a `[tools]` section. They reach nothing but the workspace; `expr` reads and writes no file.
 const DEFAULT_TOOLS: [&str; 6] =
@@ -135,6 +152,20 @@ impl Config {
             remotes.push(Arc::new(agent.map_err(crate::app::lacks)?));
         }
         Ok(remotes)
+    }
+
+    /// How MCP clients are answered.
+    pub(crate) fn mcp_server(&self) -> Result<McpSettings> {
+        let McpServer { wait, client_answers } = self.mcp_server;
+        let mut settings = McpSettings { client_answers, ..McpSettings::default() };
+        if let Some(wait) = wait {
+            if !(Span::seconds(1)..=LONGEST_WAIT).contains(&wait) {
+                let problem = format!("[mcp_server]: `wait` is 1s to {LONGEST_WAIT}, not {wait}");
+                return Err(Failure::usage(problem).into());
+            }
+            settings.wait = wait.to_std();
+        }
+        Ok(settings)
     }
 
     /// Those who are told what happens to requests.

@@ -52,6 +52,7 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
         origins: args.origin,
         page,
         webhooks,
+        mcp: app.mcp_server()?,
         traces: Arc::clone(traces.counts()),
         ..Settings::new(address)
     };
