@@ -69,7 +69,7 @@ pub(crate) struct Config {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct McpServer {
-    /// How long a call waits for a person before it says that the question waits: 1s to 1h; 50s, if not given.
+    /// How long a call waits for a person before it says that the question waits: 1s to 10m; 50s, if not given.
     wait: Option<Span>,
     /// Whether a client may put a question to its own user, whose answer then counts as the caller's. If not given: only
     /// without users, where everybody is whoever sits at this machine.
@@ -77,7 +77,7 @@ struct McpServer {
 }
 
 /// The longest that a call may wait.
-const LONGEST_WAIT: Span = Span::seconds(60 * 60);
+const LONGEST_WAIT: Span = Span::seconds(10 * 60);
 
 /// The tools without a `[tools]` section. They reach nothing but the workspace; `expr` reads and writes no file.
 const DEFAULT_TOOLS: [&str; 6] =

@@ -1,8 +1,12 @@
 //! MCP clients ask people: the reference libraries against the real binary, over HTTP and a pipe.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use signoff_testkit::Process;
+use signoff_testkit::peers::{copied, python};
 
 use crate::access::add;
 use crate::mcp_support::{Mcp, answer, over_http, over_stdio, run, waiting, with};
@@ -20,12 +24,14 @@ pub(crate) fn patient(wait: &str, more: &str) -> Place {
 fn a_person_answers_while_the_call_waits() {
     let place = Place::new();
     let server = place.serve();
-    for settings in [over_http(&server), over_stdio(&place, &[])] {
+    let piped = over_stdio(&place, &["--server", &server.url]);
+    for settings in [over_http(&server), over_stdio(&place, &[]), piped] {
         for sdk in [1, 2] {
             let mut client = Mcp::connect(&with(settings.clone(), json!({ "sdk": sdk })));
             assert_eq!(client.ready["server"]["name"], "signoff");
             assert!(text(&client.ready["instructions"]).contains("ask_human"));
-            let asked = client.call("ask_human", json!({ "question": "Which port?", "agent": "builder" }));
+            let asked =
+                client.call("ask_human", json!({ "question": "Which port?", "agent": "builder" }));
             let request = &waiting(&place, 1)[0];
             assert_eq!(request["prompt"], "Which port?");
             assert_eq!(request["workflow"], "ask_human");
@@ -41,13 +47,33 @@ fn a_person_answers_while_the_call_waits() {
 }
 
 #[test]
+fn the_library_for_python_asks() {
+    let place = Place::new();
+    let server = place.serve();
+    let python = python(&copied("mcp-python"), "mcp");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/mcp/client.py");
+    for way in [format!("{}/mcp", server.url), env!("CARGO_BIN_EXE_signoff").to_owned()] {
+        let mut command = Command::new(&python);
+        command.arg("-B").arg(&script).arg(way).current_dir(place.path(""));
+        let mut asks = Process::start(&mut command);
+        let request = waiting(&place, 1).remove(0);
+        answer(&place, &request, r#"{"n": 7}"#);
+        let said = asks.json();
+        assert_eq!((&said["answer"], &said["request"]), (&json!({ "n": 7 }), &request["id"]));
+    }
+}
+
+#[test]
 fn a_question_outlives_the_server_that_asked_it() {
     let place = patient("3s", "");
     let server = place.serve();
     let address = server.url.strip_prefix("http://").unwrap().to_owned();
     let mut client = Mcp::connect(&over_http(&server));
-    let question = json!({ "question": "Ship it?", "options": ["now", "later"], "idempotency_key": "ship" });
-    let asked = client.call("ask_human", question.clone());
+    let question =
+        json!({ "question": "Ship it?", "options": ["now", "later"], "idempotency_key": "ship" });
+    let cut_off =
+        json!({ "op": "call", "name": "ask_human", "arguments": question, "timeout": 6000 });
+    let asked = client.begin(cut_off);
     let request = waiting(&place, 1).remove(0);
     server.process.kill();
     let server = place.serve_at(&address, &[]);
@@ -64,7 +90,8 @@ fn a_question_outlives_the_server_that_asked_it() {
         let said = client.get("get_answer", json!({ "request": request["id"] }));
         assert_eq!(said["answer"], "later");
     }
-    let error = client.refusal("ask_human", json!({ "question": "Other?", "idempotency_key": "ship" }));
+    let error =
+        client.refusal("ask_human", json!({ "question": "Other?", "idempotency_key": "ship" }));
     assert_eq!(error["code"], "idempotency_conflict");
     assert_eq!(run(&place, &["runs", "--json"]).lines().count(), 1);
     drop(server);
@@ -80,7 +107,8 @@ fn a_question_outlives_the_process_of_its_client() {
     // Nobody who asked is there; a person answers all the same.
     answer(&place, &request, "yes");
     let mut client = Mcp::connect(&over_stdio(&place, &[]));
-    let said = client.get("request_approval", json!({ "action": "Drop it", "idempotency_key": "k" }));
+    let said =
+        client.get("request_approval", json!({ "action": "Drop it", "idempotency_key": "k" }));
     assert_eq!((&said["approved"], &said["decision"]), (&json!(true), &json!("approve")));
     assert_eq!(said["request"], request["id"]);
 }
@@ -164,8 +192,15 @@ fn tools_say_what_they_are() {
     assert_eq!(
         names,
         [
-            "ask_human", "request_approval", "get_answer", "start_workflow", "get_run", "list_runs",
-            "get_request", "list_requests", "list_workflows",
+            "ask_human",
+            "request_approval",
+            "get_answer",
+            "start_workflow",
+            "get_run",
+            "list_runs",
+            "get_request",
+            "list_requests",
+            "list_workflows",
         ],
         "and nothing that decides"
     );
@@ -175,7 +210,8 @@ fn tools_say_what_they_are() {
         assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
         assert!(!tool["inputSchema"].to_string().contains("$ref"), "{tool}");
         jsonschema::validator_for(&tool["outputSchema"]).unwrap();
-        let looks = !["ask_human", "request_approval", "start_workflow"].contains(&tool["name"].as_str().unwrap());
+        let looks = !["ask_human", "request_approval", "start_workflow"]
+            .contains(&tool["name"].as_str().unwrap());
         assert_eq!(tool["annotations"]["readOnlyHint"], looks, "{tool}");
     }
 }
@@ -192,15 +228,21 @@ fn workflows_are_started_and_looked_at() {
     let there: Vec<&str> =
         there["data"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
     assert!(there.contains(&"ask") && !there.contains(&"ask_human"), "{there:?}");
-    let started = client.get("start_workflow", json!({ "workflow": "ask", "input": "x", "idempotency_key": "a" }));
+    let started = client
+        .get("start_workflow", json!({ "workflow": "ask", "input": "x", "idempotency_key": "a" }));
     let request = waiting(&place, 1).remove(0);
     let run = client.get("get_run", json!({ "run": started["id"] }));
     assert_eq!((&run["status"], &run["pending"][0]), (&json!("waiting"), &request["id"]));
     assert_eq!(client.get("get_request", json!({ "request": request["id"] }))["prompt"], "Well?");
     let found = client.get("list_requests", json!({ "status": "pending", "run": started["id"] }));
     assert_eq!(found["data"][0]["id"], request["id"]);
-    assert_eq!(client.get("list_runs", json!({ "workflow": "ask" }))["data"][0]["id"], started["id"]);
-    let id = client.begin(json!({ "op": "read", "uri": format!("signoff://requests/{}", text(&request["id"])) }));
+    assert_eq!(
+        client.get("list_runs", json!({ "workflow": "ask" }))["data"][0]["id"],
+        started["id"]
+    );
+    let id = client.begin(
+        json!({ "op": "read", "uri": format!("signoff://requests/{}", text(&request["id"])) }),
+    );
     let read = client.end(id)["result"]["contents"][0]["text"].clone();
     assert!(text(&read).contains("Well?"), "{read}");
     let id = client.begin(json!({ "op": "templates" }));
@@ -222,15 +264,55 @@ fn what_cannot_be_asked_is_told_to_the_model() {
         ("ask_human", json!({}), "invalid_body", "missing field `question`"),
         ("ask_human", json!({ "question": "" }), "invalid_body", "empty"),
         ("ask_human", json!({ "qestion": "x" }), "invalid_body", "unknown field `qestion`"),
-        ("ask_human", json!({ "question": "x", "schema": deep }), "invalid_body", "`schema` cannot be used"),
-        ("ask_human", json!({ "question": "x", "options": ["a"], "schema": {} }), "invalid_body", "leave `schema` out"),
-        ("ask_human", json!({ "question": "x", "within": "soon" }), "invalid_body", "length of time"),
-        ("ask_human", json!({ "question": "x", "context": { "digest": "y" } }), "invalid_body", "only the system"),
-        ("ask_human", json!({ "question": "x", "idempotency_key": "" }), "invalid_body", "between 1 and 255"),
-        ("request_approval", json!({ "action": "x", "risk": "none" }), "invalid_body", "unknown variant `none`"),
-        ("get_answer", json!({ "request": "req_nope_1" }), "unknown_request", "there is no request"),
+        (
+            "ask_human",
+            json!({ "question": "x", "schema": deep }),
+            "invalid_body",
+            "`schema` cannot be used",
+        ),
+        (
+            "ask_human",
+            json!({ "question": "x", "options": ["a"], "schema": {} }),
+            "invalid_body",
+            "leave `schema` out",
+        ),
+        (
+            "ask_human",
+            json!({ "question": "x", "within": "soon" }),
+            "invalid_body",
+            "length of time",
+        ),
+        (
+            "ask_human",
+            json!({ "question": "x", "context": { "digest": "y" } }),
+            "invalid_body",
+            "only the system",
+        ),
+        (
+            "ask_human",
+            json!({ "question": "x", "idempotency_key": "" }),
+            "invalid_body",
+            "between 1 and 255",
+        ),
+        (
+            "request_approval",
+            json!({ "action": "x", "risk": "none" }),
+            "invalid_body",
+            "unknown variant `none`",
+        ),
+        (
+            "get_answer",
+            json!({ "request": "req_nope_1" }),
+            "unknown_request",
+            "there is no request",
+        ),
         ("get_answer", json!({ "request": "nope" }), "unknown_request", "there is no request"),
-        ("start_workflow", json!({ "workflow": "aks", "input": "x" }), "unknown_workflow", "there is no workflow"),
+        (
+            "start_workflow",
+            json!({ "workflow": "aks", "input": "x" }),
+            "unknown_workflow",
+            "there is no workflow",
+        ),
         ("list_runs", json!({ "limit": 0 }), "invalid_body", "`limit`"),
     ] {
         let error = client.refusal(tool, arguments.clone());
@@ -245,7 +327,8 @@ fn what_cannot_be_asked_is_told_to_the_model() {
 #[test]
 fn what_is_anothers_is_not_there() {
     let place = patient("1s", "");
-    let (ada, bob) = (add(&place, &["ada", "--tenant", "a"]), add(&place, &["bob", "--tenant", "b"]));
+    let (ada, bob) =
+        (add(&place, &["ada", "--tenant", "a"]), add(&place, &["bob", "--tenant", "b"]));
     let server = place.serve();
     let refused = Mcp::try_connect(&over_http(&server)).err().unwrap();
     assert!(text(&refused["message"]).contains("401") || refused["code"] == 401, "{refused}");

@@ -26,7 +26,8 @@ fn the_user_of_the_client_answers() {
         for sdk in [1, 2] {
             let settings = with(settings.clone(), with(can_elicit(), json!({ "sdk": sdk })));
             let mut client = Mcp::connect(&settings);
-            let asked = client.call("ask_human", json!({ "question": "Which?", "options": ["a", "b"] }));
+            let asked =
+                client.call("ask_human", json!({ "question": "Which?", "options": ["a", "b"] }));
             let form = client.form();
             assert!(text(&form["message"]).contains("Which?"), "{form}");
             assert_eq!(form["requestedSchema"]["properties"]["answer"]["enum"], json!(["a", "b"]));
@@ -36,7 +37,10 @@ fn the_user_of_the_client_answers() {
             assert_eq!((&said["answer"], &said["by"]), (&json!("b"), &json!("local")), "sdk {sdk}");
             let line = audit(&place).pop().unwrap();
             assert_eq!(line["request"], request["id"], "{line}");
-            assert!(line.to_string().contains("mcp:test-client"), "how it came is on record: {line}");
+            assert!(
+                line.to_string().contains("mcp:test-client"),
+                "how it came is on record: {line}"
+            );
 
             let approval = json!({ "action": "Pay", "arguments": { "amount": 12 } });
             let asked = client.call("request_approval", approval.clone());
@@ -119,7 +123,8 @@ fn with_users_a_client_may_not_answer_its_own_question() {
             let status = if allowed { "answered" } else { "pending" };
             assert_eq!(said["status"], status, "sdk {sdk}: {said}");
             // Somebody else must decide: then the user of the client is never asked.
-            let other = json!({ "action": "More", "who": { "roles": ["lead"], "not_initiator": true } });
+            let other =
+                json!({ "action": "More", "who": { "roles": ["lead"], "not_initiator": true } });
             let said = client.get("request_approval", other);
             assert_eq!((&said["status"], &said["approved"]), (&json!("pending"), &json!(false)));
         }
@@ -127,7 +132,13 @@ fn with_users_a_client_may_not_answer_its_own_question() {
 }
 
 /// A request of 2026-07-28, by hand: the libraries leave no room for lies.
-async fn post(server: &crate::support::Server, token: &str, method: &str, name: &str, params: Value) -> (u16, Value) {
+async fn post(
+    server: &crate::support::Server,
+    token: &str,
+    method: &str,
+    name: &str,
+    params: Value,
+) -> (u16, Value) {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "by-hand", "version": "1" },
@@ -138,7 +149,8 @@ async fn post(server: &crate::support::Server, token: &str, method: &str, name: 
     let tasks = json!({ "io.modelcontextprotocol/tasks": {} });
     let mut params = with(params, json!({ "_meta": meta }));
     if params["tasks"] == true {
-        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "extensions": tasks });
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({ "extensions": tasks });
     }
     params.as_object_mut().unwrap().remove("tasks");
     let mut request = server
@@ -169,7 +181,8 @@ async fn what_a_client_keeps_counts_for_its_own_call_only() {
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
     let state = asked["result"]["requestState"].clone();
     let yes = json!({ "answer": { "action": "accept", "content": { "decision": "approve" } } });
-    let back = |state: &Value| with(call.clone(), json!({ "requestState": state, "inputResponses": yes }));
+    let back =
+        |state: &Value| with(call.clone(), json!({ "requestState": state, "inputResponses": yes }));
     let mut other = back(&state);
     other["arguments"]["action"] = json!("Pay more");
     let mut altered = text(&state);
@@ -200,7 +213,11 @@ async fn a_question_is_a_task() {
     let call = |question: &str| json!({ "name": "ask_human", "arguments": { "question": question }, "tasks": true });
     let (_, begun) = post(&server, "", "tools/call", "ask_human", call("One?")).await;
     let begun = &begun["result"];
-    assert_eq!((&begun["resultType"], &begun["status"]), (&json!("task"), &json!("working")), "{begun}");
+    assert_eq!(
+        (&begun["resultType"], &begun["status"]),
+        (&json!("task"), &json!("working")),
+        "{begun}"
+    );
     let task = text(&begun["taskId"]);
     let one = waiting(&place, 1).remove(0);
     assert_eq!(one["run"], task, "a task is the run of its question");

@@ -17,7 +17,7 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 /// Left out: the streams of a run that waits and of the inbox do not end, and have tests of their own (`streams.rs`,
 /// `ws.rs`). Streams of responses stay, since they end where their run rests. MCP has rules and a suite of its own
 /// (`mcp_conformance.rs`).
-const LEFT_OUT: [&str; 5] = ["stream_run", "stream_requests", "mcp_post", "mcp_get", "mcp_delete"];
+const LEFT_OUT: [&str; 4] = ["stream_run", "stream_requests", "mcp_post", "mcp_get"];
 /// How many requests are made up for each operation, besides those that follow from its schema.
 const EXAMPLES: &str = "6";
 

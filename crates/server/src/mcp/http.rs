@@ -59,18 +59,9 @@ static LISTEN: Operation = Operation {
     ..SPEAK
 };
 
-static LEAVE: Operation = Operation {
-    verb: Verb::Delete,
-    path: "/mcp",
-    id: "mcp_delete",
-    summary: "Ends the session of an MCP client; its questions stay",
-    body: None,
-    ..SPEAK
-};
-
-/// Adds the route.
+/// Adds the route. There is nothing to delete: what a session consists of stands in its id.
 pub(crate) fn routes(api: Api) -> Api {
-    api.add(&SPEAK, speak).add(&LISTEN, speak).add(&LEAVE, speak)
+    api.add(&SPEAK, speak).add(&LISTEN, speak)
 }
 
 /// The library's part of it, and the sessions it has in memory.

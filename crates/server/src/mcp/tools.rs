@@ -109,15 +109,30 @@ fn tool<I: JsonSchema, O: JsonSchema>(
         .with_annotations(annotations)
 }
 
-/// A schema without references: not every client follows them.
+/// A schema as all clients take it: not every one follows references, and some complain of formats of Rust.
 fn schema<T: JsonSchema>() -> Arc<JsonObject> {
     let settings = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
     let generator = settings.into_generator();
     match serde_json::to_value(generator.into_root_schema_for::<T>()) {
-        Ok(Value::Object(mut fields)) => {
+        Ok(mut schema) => {
+            without_formats(&mut schema);
+            let mut fields = schema.as_object().cloned().unwrap_or_default();
             fields.remove("title");
             Arc::new(fields)
         }
-        _ => Arc::default(),
+        Err(_) => Arc::default(),
+    }
+}
+
+fn without_formats(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.get("format").is_some_and(Value::is_string) {
+                fields.remove("format");
+            }
+            fields.values_mut().for_each(without_formats);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_formats),
+        _ => {}
     }
 }
