@@ -61,7 +61,8 @@ fn the_user_of_the_client_answers() {
 #[test]
 fn whoever_answers_first_has_decided() {
     let place = Place::new();
-    for settings in [over_stdio(&place, &[]), over_http(&place.serve())] {
+    let server = place.serve();
+    for settings in [over_stdio(&place, &[]), over_http(&server)] {
         let mut client = Mcp::connect(&with(settings, can_elicit()));
         let asked = client.call("ask_human", json!({ "question": "Who?" }));
         client.form();

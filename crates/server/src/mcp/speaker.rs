@@ -3,10 +3,10 @@
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, GetTaskParams,
     GetTaskResult, Implementation, ListResourceTemplatesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, Tool, UpdateTaskParams,
+    PaginatedRequestParams, PingRequest, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, ServerRequest, Tool, UpdateTaskParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::{Value, json};
 
@@ -44,6 +44,14 @@ impl ServerHandler for Speaker {
             .with_title("Signoff")
             .with_description("Asks people, and waits for as long as they need.");
         ServerConfig::new(capabilities).with_server_info(about).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // The first request has the number 0, and many clients take nothing back that has it: a form would stay open
+        // that somebody else has answered.
+        let first = ServerRequest::PingRequest(PingRequest::default());
+        let _ =
+            context.peer.send_cancellable_request(first, PeerRequestOptions::no_options()).await;
     }
 
     async fn list_tools(
