@@ -40,6 +40,7 @@ pub(crate) enum Problem {
     NoneDecided,
     UnknownFeedback,
     MethodNotAllowed,
+    NotAcceptable,
     BodyTimeout,
     ConversationBusy,
     IdempotencyConflict,
@@ -95,6 +96,7 @@ impl Problem {
             Self::UnknownResponse => "unknown_response",
             Self::UnknownConversation => "unknown_conversation",
             Self::UnknownSession => "unknown_session",
+            Self::NotAcceptable => "not_acceptable",
             Self::UnknownItem => "unknown_item",
             Self::UnknownGrant => "unknown_grant",
             Self::InvalidPolicy => "invalid_policy",
@@ -163,6 +165,7 @@ impl Problem {
             | Self::UnknownGrant
             | Self::UnknownFeedback => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::ConversationBusy
             | Self::IdempotencyConflict

@@ -23,7 +23,7 @@ static PAGES: &[(&str, &str)] = &pages! {
     model_context_length model_cut model_malformed model_not_found model_overloaded
     model_rate_limited model_refused model_timeout model_unavailable net_connect net_refused
     net_timeout net_tls net_too_large no_change no_match no_permission no_such_line none_decided
-    not_a_file not_a_folder not_asked not_found not_permitted not_ready not_text origin_refused
+    not_a_file not_a_folder not_acceptable not_asked not_found not_permitted not_ready not_text origin_refused
     output_invalid own_run panic path_denied plan_rejected plan_revisions program_denied
     program_missing remote_questions remote_timeout run_over script_no_match script_template
     several_matches shutting_down step_failed step_rejected step_turns store too_many_attached

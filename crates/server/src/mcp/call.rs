@@ -1,6 +1,5 @@
 //! One call of a client: who makes it, in whose name, and what that client can do.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::request::Parts;
@@ -20,7 +19,7 @@ const MAX_CLIENT: usize = 64;
 pub(super) struct Call {
     pub(super) app: App,
     pub(super) caller: Caller,
-    pub(super) context: Arc<RequestContext<RoleServer>>,
+    pub(super) context: RequestContext<RoleServer>,
 }
 
 impl Call {
@@ -33,7 +32,7 @@ impl Call {
         let sent = context.extensions.get::<Parts>();
         let caller = fixed.or_else(|| sent?.extensions.get::<Caller>())?.clone();
         let app = whole.for_tenant(caller.tenant.clone());
-        Some(Self { app, caller, context: Arc::new(context) })
+        Some(Self { app, caller, context })
     }
 
     /// What the client calls itself.

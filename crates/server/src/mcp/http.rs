@@ -1,15 +1,16 @@
 //! MCP over HTTP, at `/mcp`. Who may come in, and as whom, was decided before; the rest is the library's.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, Method};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Collected, Full};
 use rmcp::model::InitializeRequestParams;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -47,7 +48,13 @@ static SPEAK: Operation = Operation {
     query: None,
     body: Some(of::<Value>),
     answers: SPOKEN,
-    problems: &[Problem::UnknownSession, Problem::TooManyStreams],
+    problems: &[
+        Problem::InvalidBody,
+        Problem::MethodNotAllowed,
+        Problem::NotAcceptable,
+        Problem::UnknownSession,
+        Problem::TooManyStreams,
+    ],
 };
 
 static LISTEN: Operation = Operation {
@@ -129,6 +136,9 @@ async fn speak(
     let mut service = http.service;
     service.config.session_store = Some(Arc::new(InRequest(brought)));
     let answer = service.handle(Request::from_parts(parts, Full::new(bytes))).await;
+    if answer.status().is_client_error() && !is_json(&answer) {
+        return Err(refused(answer).await);
+    }
     let (mut head, body) = answer.into_parts();
     let opened = head.headers.get(&SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
     if let (Some(id), Some(client)) = (opened, opening) {
@@ -138,6 +148,28 @@ async fn speak(
         head.headers.insert(&SESSION, id);
     }
     Ok(Response::from_parts(head, Body::new(body)))
+}
+
+fn is_json<B>(answer: &axum::http::Response<B>) -> bool {
+    let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("application/json"))
+}
+
+/// What the library refuses in plain words, as all errors here are.
+async fn refused<B>(answer: axum::http::Response<B>) -> ApiError
+where
+    B: axum::body::HttpBody<Data = Bytes, Error = Infallible>,
+{
+    let problem = match answer.status() {
+        StatusCode::NOT_FOUND => Problem::UnknownSession,
+        StatusCode::METHOD_NOT_ALLOWED => Problem::MethodNotAllowed,
+        StatusCode::NOT_ACCEPTABLE => Problem::NotAcceptable,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Problem::UnsupportedMediaType,
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::BodyTooLarge,
+        _ => Problem::InvalidBody,
+    };
+    let said = answer.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
+    ApiError::new(problem, String::from_utf8_lossy(&said))
 }
 
 /// The session that a request names. One that this caller does not have makes the client open another.
