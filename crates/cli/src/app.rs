@@ -6,7 +6,7 @@ use std::sync::Arc;
 use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_runtime::{Engine, new_id};
-use signoff_server::{CardKey, Channel, Receivers, Webhook};
+use signoff_server::{CardKey, Channel, McpSettings, Receivers, Webhook};
 use signoff_store::{NodeId, SqliteOptions, SqliteStore, Store};
 use signoff_tools::Calendar;
 
@@ -154,6 +154,11 @@ impl App {
     /// Those who are told what happens to requests.
     pub(crate) fn channels(&self) -> Result<Vec<Arc<dyn Channel>>> {
         self.config()?.channels()
+    }
+
+    /// How MCP clients are answered.
+    pub(crate) fn mcp_server(&self) -> Result<McpSettings> {
+        self.config()?.mcp_server()
     }
 
     /// The one of this name.

@@ -80,6 +80,9 @@ pub(crate) enum Command {
     User(UserArgs),
     /// Try out who is told what happens to requests
     Webhook(WebhookArgs),
+    /// Give an MCP client people to ask, on standard input and output
+    #[command(after_help = help::MCP)]
+    Mcp(McpArgs),
     /// Measure this machine
     Bench(crate::bench::BenchArgs),
     /// Print a completion script for a shell
@@ -404,6 +407,19 @@ pub(crate) enum WebhookCommand {
         /// The webhook: NAME of [webhooks.NAME] in signoff.toml
         name: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// Ask through this server instead of the data directory; a token comes from SIGNOFF_TOKEN
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// In whose name it is asked
+    #[arg(long = "as", value_name = "NAME", default_value = "local", conflicts_with = "server")]
+    pub(crate) by: String,
+    /// What to log on standard error: error, warn, info, debug or trace [default: error]
+    #[arg(long, value_name = "LEVEL", env = env::LOG.name, hide_env = true)]
+    pub(crate) log: Option<String>,
 }
 
 #[derive(Debug, Args)]

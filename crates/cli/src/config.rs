@@ -10,12 +10,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use signoff_a2a::{A2aAgent, A2aConfig};
-use signoff_core::Name;
 use signoff_core::visible::Secrets;
+use signoff_core::{Name, Span};
 use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Provider, ProviderKind};
 use signoff_server::{
-    CardKey, Channel, ChannelConfig, Receivers, Slack, Webhook, WebhookConfig,
+    CardKey, Channel, ChannelConfig, McpSettings, Receivers, Slack, Webhook, WebhookConfig,
 };
 use signoff_tools::{Builtin, CommandSettings, FileSettings, Remote, Tool, ToolSource};
 
@@ -59,6 +59,9 @@ pub(crate) struct Config {
     /// Chats that are told of them too.
     #[serde(default)]
     channels: BTreeMap<String, ChannelConfig>,
+    /// How MCP clients that ask people here are answered.
+    #[serde(default)]
+    mcp_server: McpServer,
     /// A file with gates that hold for all workflows; see `signoff schema policy`.
     #[serde(default)]
     policy: Option<PathBuf>,
@@ -81,6 +84,20 @@ struct PushSection {
     #[serde(default)]
     allow_private: bool,
 }
+
+/// How MCP clients are answered.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct McpServer {
+    /// How long a call waits for a person before it says that the question waits: 1s to 10m; 50s, if not given.
+    wait: Option<Span>,
+    /// Whether a client may put a question to its own user, whose answer then counts as the caller's. If not given: only
+    /// without users, where everybody is whoever sits at this machine.
+    client_answers: Option<bool>,
+}
+
+/// The longest that a call may wait.
+const LONGEST_WAIT: Span = Span::seconds(10 * 60);
 
 /// The tools without a `[tools]` section. They reach nothing but the workspace; `expr` reads and writes no file.
 const DEFAULT_TOOLS: [&str; 6] =
@@ -172,6 +189,20 @@ impl Config {
         let pem = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
         let key = CardKey::read(&pem).map_err(|problem| wrong(&problem))?;
         Ok(Some(Arc::new(key)))
+    }
+
+    /// How MCP clients are answered.
+    pub(crate) fn mcp_server(&self) -> Result<McpSettings> {
+        let McpServer { wait, client_answers } = self.mcp_server;
+        let mut settings = McpSettings { client_answers, ..McpSettings::default() };
+        if let Some(wait) = wait {
+            if !(Span::seconds(1)..=LONGEST_WAIT).contains(&wait) {
+                let problem = format!("[mcp_server]: `wait` is 1s to {LONGEST_WAIT}, not {wait}");
+                return Err(Failure::usage(problem).into());
+            }
+            settings.wait = wait.to_std();
+        }
+        Ok(settings)
     }
 
     /// Those who are told what happens to requests.

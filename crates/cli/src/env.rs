@@ -27,6 +27,10 @@ pub(crate) const WORKFLOWS: Variable = Variable {
 pub(crate) const CONFIG: Variable =
     Variable { name: "SIGNOFF_CONFIG", doc: "the configuration file, as --config" };
 
+/// Who speaks to a server.
+pub(crate) const TOKEN: Variable =
+    Variable { name: "SIGNOFF_TOKEN", doc: "the token for the server of `signoff mcp --server`" };
+
 /// What the server logs.
 pub(crate) const LOG: Variable =
     Variable { name: "SIGNOFF_LOG", doc: "what `signoff serve` logs, as --log" };
@@ -80,11 +84,12 @@ pub(crate) const NO_COLOR: Variable =
     Variable { name: "NO_COLOR", doc: "if set to anything, output has no colours" };
 
 /// All of them, in the order in which help shows them.
-pub(crate) const ALL: [Variable; 15] = [
+pub(crate) const ALL: [Variable; 16] = [
     DATA_DIR,
     STORE,
     WORKFLOWS,
     CONFIG,
+    TOKEN,
     LOG,
     LOG_FORMAT,
     BENCH_DIR,

@@ -70,6 +70,14 @@ Examples:
   signoff policy check policy.yaml
   signoff policy test policy.yaml --runs 500";
 
+pub(crate) const MCP: &str = "\
+Whoever starts it can ask people: the questions wait in the data directory, and are answered with
+`signoff inbox`, or in a server on the same directory. Nothing but the protocol is written to standard output.
+
+Examples:
+  signoff mcp --data-dir ~/.signoff
+  SIGNOFF_TOKEN=… signoff mcp --server https://signoff.example";
+
 pub(crate) const FORK: &str = "\
 Nothing of the old run changes, and nothing up to the place is done again. If the entry at SEQ
 is a decision, the new run begins just before it.

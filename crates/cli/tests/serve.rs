@@ -45,6 +45,14 @@ mod links;
 mod logs;
 #[path = "serve/marks.rs"]
 mod marks;
+#[path = "serve/mcp.rs"]
+mod mcp;
+#[path = "serve/mcp_conformance.rs"]
+mod mcp_conformance;
+#[path = "serve/mcp_forms.rs"]
+mod mcp_forms;
+#[path = "serve/mcp_support.rs"]
+mod mcp_support;
 #[path = "serve/openai.rs"]
 mod openai;
 #[path = "serve/phases.rs"]

@@ -5,6 +5,7 @@
 //! to append next. The layers above perform what is planned and append what happened.
 
 pub mod answer;
+pub mod choices;
 pub mod deciders;
 pub mod decision;
 mod demand;
@@ -16,6 +17,7 @@ pub mod journal;
 pub mod message;
 pub mod plan;
 pub mod policy;
+pub mod question;
 pub mod request;
 pub mod schema;
 pub mod state;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::deciders::Deciders;
+use crate::deciders::{Deciders, Who};
 use crate::decision::{Actor, Decision, DecisionKind, Siblings};
 use crate::id::{ConversationId, Name, RequestId, RunId, Tenant};
 use crate::message::Sent;
@@ -230,6 +230,16 @@ impl RequestBody {
             },
             allowed,
             ..Self::input(prompt)
+        }
+    }
+
+    /// Puts it to those who may decide, about a run that `initiator` started.
+    pub fn put_to(&mut self, who: Vec<Who>, initiator: &Actor) {
+        let deciders = Deciders::new(who, initiator);
+        if !deciders.is_anybody() {
+            let names: Vec<String> = deciders.who.iter().map(ToString::to_string).collect();
+            self.who = Some(names.join(" and "));
+            self.deciders = Some(Box::new(deciders));
         }
     }
 

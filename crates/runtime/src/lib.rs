@@ -7,6 +7,7 @@
 mod activation;
 mod agent;
 mod builder;
+mod builtin;
 mod cell;
 mod clock;
 mod context;
@@ -22,6 +23,7 @@ mod scheduler;
 
 pub use agent::{AgentProfile, HANDED_OVER};
 pub use builder::WorkflowBuilder;
+pub use builtin::{ASK_HUMAN, REQUEST_APPROVAL};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Context, Effect, View};
 pub use definition::Definition;

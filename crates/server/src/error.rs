@@ -33,6 +33,7 @@ pub(crate) enum Problem {
     UnknownRequest,
     UnknownResponse,
     UnknownConversation,
+    UnknownSession,
     UnknownItem,
     UnknownGrant,
     InvalidPolicy,
@@ -96,6 +97,8 @@ impl Problem {
             Self::UnknownRequest => "unknown_request",
             Self::UnknownResponse => "unknown_response",
             Self::UnknownConversation => "unknown_conversation",
+            Self::UnknownSession => "unknown_session",
+            Self::NotAcceptable => "not_acceptable",
             Self::UnknownItem => "unknown_item",
             Self::UnknownGrant => "unknown_grant",
             Self::InvalidPolicy => "invalid_policy",
@@ -162,6 +165,7 @@ impl Problem {
             | Self::UnknownRequest
             | Self::UnknownResponse
             | Self::UnknownConversation
+            | Self::UnknownSession
             | Self::UnknownItem
             | Self::UnknownGrant
             | Self::UnknownFeedback => StatusCode::NOT_FOUND,

@@ -16,7 +16,8 @@ static PAGES: &[(&str, &str)] = &pages! {
     edge_condition expired feedback_not_taken fenced file_changed file_failed file_too_large
     folder_not_empty foreign_request gate_rounds group_chat_rule group_chat_speaker handoff_until
     host_denied host_refused idempotency_conflict in_doubt internal interrupts_open invalid_answer
-    invalid_body invalid_cursor invalid_deferral invalid_input invalid_link invalid_path invalid_policy invalid_query
+    invalid_body invalid_cursor invalid_deferral invalid_input invalid_link invalid_path invalid_policy
+    invalid_query invalid_question
     invalid_token invalid_workflow join_incomplete limit_activations limit_model_calls limit_steps
     limit_wall link link_expired malformed_json mcp_config mcp_disconnected mcp_protocol
     mcp_unavailable method_not_allowed missing_token model_auth model_bad_request
@@ -31,8 +32,8 @@ static PAGES: &[(&str, &str)] = &pages! {
     tool_failed tool_missing tool_panicked tool_rounds tool_timeout transform unknown_agent
     unknown_code unknown_conversation unknown_definition unknown_executor unknown_feedback
     unknown_function unknown_grant unknown_item unknown_model unknown_remote unknown_request
-    unknown_response unknown_route unknown_run unknown_source unknown_tool unknown_workflow
-    unsupported_media_type upgrade_required version_conflict withdrawn
+    unknown_response unknown_route unknown_run unknown_session unknown_source unknown_tool
+    unknown_workflow unsupported_media_type upgrade_required version_conflict withdrawn
 };
 
 /// The page of a code.

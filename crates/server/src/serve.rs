@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::middleware;
-use signoff_runtime::{Engine, new_secret};
+use axum::{Extension, middleware};
+use signoff_runtime::Engine;
 use signoff_store::{Scope, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 
 use crate::a2a::{CardKey, PushDelivery, Receivers};
 use crate::access::{self, Access, Users};
-use crate::app::App;
+use crate::app::{App, Keys};
 use crate::devui::{self, Page};
 use crate::http::Http;
-use crate::link::{self, Key};
+use crate::mcp::{self, McpSettings};
 use crate::webhooks::{Channel, Delivery};
 use crate::{api, metrics, process};
 
@@ -64,6 +64,8 @@ pub struct Settings {
     pub receivers: Option<Receivers>,
     /// What signs the cards of agents, if they are to be signed.
     pub card_key: Option<Arc<CardKey>>,
+    /// How MCP clients are answered.
+    pub mcp: McpSettings,
     /// What became of spans, for the metrics. Who sends them is not the server's business.
     pub traces: Arc<signoff_traces::Counts>,
 }
@@ -89,6 +91,7 @@ impl Settings {
             channels: Vec::new(),
             receivers: None,
             card_key: None,
+            mcp: McpSettings::default(),
             traces: Arc::default(),
         }
     }
@@ -129,7 +132,7 @@ pub struct Server {
     settings: Settings,
     engine: Engine,
     users: Arc<Users>,
-    links: Key,
+    keys: Keys,
 }
 
 impl Server {
@@ -140,8 +143,7 @@ impl Server {
         if !address.ip().is_loopback() && !users.any() {
             return Err(ServeError::NotLoopback(address));
         }
-        let kept = engine.store().secret(link::SECRET, new_secret()).await;
-        let links = Key::new(&kept.map_err(ServeError::Secret)?);
+        let keys = Keys::of(&**engine.store()).await.map_err(ServeError::Secret)?;
         process::allow_connections();
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => ServeError::InUse(address),
@@ -149,7 +151,7 @@ impl Server {
         };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, settings, engine, users, links })
+        Ok(Self { listener, address, settings, engine, users, keys })
     }
 
     /// Where it listens: with the port that was found, if none was named.
@@ -160,12 +162,12 @@ impl Server {
     /// Answers until `stop` resolves; then lets streams and runs come to rest, for a while. What is not
     /// at rest by then is found by whoever comes next: nothing of it is lost.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, address, settings, engine, users, links } = self;
+        let Self { listener, address, settings, engine, users, keys } = self;
         let grace = settings.grace;
         let (stopping, watch_stopping) = watch::channel(false);
         let access = Access::new(address, &settings.origins, Arc::clone(&users), settings.max_rate);
         let connections = Arc::new(Semaphore::new(settings.max_connections));
-        let app = App::new(engine.clone(), access, links, settings, watch_stopping);
+        let app = App::new(engine.clone(), access, keys, settings, watch_stopping);
         let relay = Arc::clone(&app.hub);
         let mut helpers = vec![
             tokio::spawn(async move { relay.relay().await }),
@@ -206,7 +208,7 @@ impl Server {
 }
 
 /// Drives what is ready or due, whoever made it so.
-async fn schedule(engine: Engine) {
+pub(crate) async fn schedule(engine: Engine) {
     loop {
         if let Err(error) = engine.schedule(Scope::All).await {
             tracing::error!(%error, "the scheduler could not use the store; it tries again");
@@ -217,7 +219,7 @@ async fn schedule(engine: Engine) {
 
 /// The routes, with everything every request passes.
 fn service(app: App) -> axum::Router {
-    let router = api::api().router;
+    let router = api::api().router.layer(Extension(mcp::Http::new(&app)));
     let router = if app.settings.page.is_some() { devui::with_page(router) } else { router };
     router
         .fallback(api::no_route)

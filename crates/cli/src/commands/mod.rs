@@ -5,6 +5,7 @@ mod check;
 mod fork;
 mod inbox;
 mod journal;
+mod mcp;
 mod policy;
 mod resume;
 mod run;
@@ -53,6 +54,7 @@ async fn carry_out(app: App, cli: ServeArgs, command: Option<Command>) -> Result
         Some(Command::Policy(args)) => policy::perform(&app, args.command),
         Some(Command::User(args)) => user::perform(&app, args.command).await,
         Some(Command::Webhook(args)) => webhook::perform(&app, args.command).await,
+        Some(Command::Mcp(args)) => mcp::perform(&app, args).await,
         Some(Command::Bench(args)) => crate::bench::run(&args).map(|()| Exit::Done),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

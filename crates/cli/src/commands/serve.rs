@@ -54,6 +54,7 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
         channels,
         receivers: Some(app.receivers()?),
         card_key: app.card_key()?,
+        mcp: app.mcp_server()?,
         traces: Arc::clone(traces.counts()),
         ..Settings::new(address)
     };

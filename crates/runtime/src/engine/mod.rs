@@ -134,6 +134,8 @@ pub(crate) struct EngineInner {
     pub(crate) secrets: Secrets,
     /// What new runs start on, by workflow id.
     current: BTreeMap<String, Arc<Definition>>,
+    /// Questions from outside, by id.
+    builtin: BTreeMap<String, Arc<Definition>>,
     /// Their agents by themselves, by `WORKFLOW/AGENT`.
     agents: BTreeMap<String, Arc<Definition>>,
     /// What any run may be on, by content hash.
@@ -219,9 +221,11 @@ impl Engine {
         self.inner.current.values()
     }
 
-    /// The workflow of this id, or the agent of one by itself: `WORKFLOW/AGENT`.
+    /// The workflow of this id, one that every engine has, or the agent of one by itself: `WORKFLOW/AGENT`.
     pub fn workflow(&self, id: &str) -> Option<&Arc<Definition>> {
-        self.inner.current.get(id).or_else(|| self.inner.agents.get(id))
+        let inner = &self.inner;
+        let listed = inner.builtin.get(id).or_else(|| inner.current.get(id));
+        listed.or_else(|| inner.agents.get(id))
     }
 
     /// The definition of this content hash, from memory or the store.

@@ -61,7 +61,7 @@ impl From<User> for Caller {
 
 impl Caller {
     /// Whoever sits at this machine.
-    fn local() -> Self {
+    pub(crate) fn local() -> Self {
         Self {
             actor: Actor::local(),
             tenant: Tenant::local(),
@@ -139,6 +139,11 @@ impl Access {
             caller.may_work()?;
         }
         Ok(Some(caller))
+    }
+
+    /// Whether everybody who comes in is whoever sits at this machine.
+    pub(crate) fn is_one_persons(&self) -> bool {
+        self.loopback && !self.users.any()
     }
 
     /// The user of this name among `users`; or whoever sits at this machine, if there are no users.
@@ -228,9 +233,12 @@ fn with_origin(mut response: Response, origin: &HeaderValue) -> Response {
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, idempotency-key, last-event-id, a2a-version, a2a-extensions",
+            "authorization, content-type, idempotency-key, last-event-id, a2a-version, a2a-extensions, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
         ),
-        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "location, retry-after, x-response-id"),
+        (
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            "location, mcp-session-id, retry-after, x-response-id",
+        ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

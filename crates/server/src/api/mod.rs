@@ -33,12 +33,12 @@ pub(crate) use defer::{Defer, defer_request};
 pub(crate) use filter::CountQuery;
 pub(crate) use operation::{Answer, Operation, SchemaOf, Verb, of};
 pub(crate) use requests::requests;
-pub(crate) use runs::MAX_PAGE;
+pub(crate) use runs::{MAX_PAGE, runs};
 pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::{a2a, ag_ui, bridge, devui, link, openai, ws};
+use crate::{a2a, ag_ui, bridge, devui, link, mcp, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -86,6 +86,7 @@ pub(crate) fn api() -> Api {
     let api = bridge::routes(api);
     let api = a2a::routes(api);
     let api = ag_ui::routes(api);
+    let api = mcp::routes(api);
     devui::routes(openai::routes(api))
 }
 

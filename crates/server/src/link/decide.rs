@@ -112,7 +112,7 @@ fn logged(mut response: Response, person: Caller) -> Response {
 async fn opened(whole: &App, token: &str) -> Result<Opened, ApiError> {
     let invalid =
         |message: String| ApiError::new(Problem::InvalidLink, message).hint("ask for another link");
-    let Some(link) = whole.links.open(token) else {
+    let Some(link) = whole.links.open::<Link>(token) else {
         return Err(whole.access.refusal(invalid("this link was not made here".to_owned())));
     };
     if whole.engine.clock().now() >= link.until {
