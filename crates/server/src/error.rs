@@ -98,7 +98,6 @@ impl Problem {
             Self::UnknownResponse => "unknown_response",
             Self::UnknownConversation => "unknown_conversation",
             Self::UnknownSession => "unknown_session",
-            Self::NotAcceptable => "not_acceptable",
             Self::UnknownItem => "unknown_item",
             Self::UnknownGrant => "unknown_grant",
             Self::InvalidPolicy => "invalid_policy",
