@@ -34,6 +34,8 @@ pub(crate) enum Problem {
     UnknownResponse,
     UnknownConversation,
     UnknownItem,
+    NoCalendar,
+    NotFailed,
     UnknownGrant,
     InvalidPolicy,
     NoneDecided,
@@ -94,6 +96,8 @@ impl Problem {
             Self::UnknownResponse => "unknown_response",
             Self::UnknownConversation => "unknown_conversation",
             Self::UnknownItem => "unknown_item",
+            Self::NoCalendar => "no_calendar",
+            Self::NotFailed => "not_failed",
             Self::UnknownGrant => "unknown_grant",
             Self::InvalidPolicy => "invalid_policy",
             Self::NoneDecided => "none_decided",
@@ -157,6 +161,7 @@ impl Problem {
             | Self::UnknownResponse
             | Self::UnknownConversation
             | Self::UnknownItem
+            | Self::NoCalendar
             | Self::UnknownGrant
             | Self::UnknownFeedback => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -167,6 +172,7 @@ impl Problem {
             | Self::AlreadyDecided
             | Self::AlreadyClaimed
             | Self::NoneDecided
+            | Self::NotFailed
             | Self::RunOver => StatusCode::CONFLICT,
             Self::Expired | Self::Cancelled | Self::LinkExpired => StatusCode::GONE,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -317,6 +323,8 @@ impl From<EngineError> for ApiError {
                 .hint("GET /v1/runs/ID/journal shows the places there are"),
             EngineError::Decision(error) => error.into(),
             EngineError::Unable(info) => info.into(),
+            EngineError::NotFailed(_) => Self::new(Problem::NotFailed, message)
+                .hint("POST /v1/runs/ID/fork goes back to any place of a run"),
             EngineError::Over(_) => Self::new(Problem::RunOver, message),
             EngineError::Store(error) => error.into(),
         }

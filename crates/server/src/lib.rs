@@ -14,6 +14,7 @@ mod error;
 mod extract;
 mod idempotency;
 mod link;
+mod markdown;
 mod metrics;
 mod openai;
 mod openapi;
@@ -22,6 +23,7 @@ mod process;
 mod serve;
 mod shape;
 mod stream;
+mod web;
 mod webhooks;
 mod ws;
 

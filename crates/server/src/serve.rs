@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::devui::{self, Page};
 use crate::link::{self, Key};
 use crate::webhooks::{Delivery, Webhook};
-use crate::{api, metrics, process};
+use crate::{api, metrics, process, web};
 
 /// The largest head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
@@ -213,7 +213,7 @@ async fn schedule(engine: Engine) {
 
 /// The routes, with everything every request passes.
 fn service(app: App) -> axum::Router {
-    let router = api::api().router;
+    let router = web::with_page(api::api().router);
     let router = if app.settings.page.is_some() { devui::with_page(router) } else { router };
     router
         .fallback(api::no_route)

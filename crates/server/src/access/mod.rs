@@ -24,6 +24,7 @@ use self::rate::Rates;
 pub(crate) use self::users::{COOKIE, Users};
 use crate::app::App;
 use crate::error::{ApiError, Problem};
+use crate::web;
 
 /// What anybody may ask, so that those who watch the server need no key, and people can sign in.
 const OPEN: [(Method, &str); 4] = [
@@ -38,6 +39,8 @@ pub(crate) const LINKS: &str = "/decide/";
 const LINKED: [Method; 3] = [Method::GET, Method::HEAD, Method::POST];
 /// Where pages are: files that are no secret, and nothing else.
 const PAGES: &str = "/devui";
+/// What is sent in a body and changes nothing, so that who may only look may ask it.
+const LOOKS: [&str; 1] = ["/v1/markdown"];
 /// The role that may only look.
 const VIEWER: &str = "viewer";
 
@@ -121,14 +124,15 @@ impl Access {
             return Ok(None);
         }
         // A page is there before anybody has signed in; what it then asks for is not open.
-        if path.starts_with(PAGES) && request.method == Method::GET {
+        let looks = request.method == Method::GET || request.method == Method::HEAD;
+        if looks && (path.starts_with(PAGES) || web::is_page(path)) {
             return Ok(Some(Caller::local()));
         }
         if OPEN.iter().any(|(method, open)| request.method == *method && path == *open) {
             return Ok(Some(self.known(&request.headers).unwrap_or_else(|_| Caller::local())));
         }
         let caller = self.known(&request.headers)?;
-        if request.method != Method::GET && request.method != Method::HEAD {
+        if !looks && !LOOKS.contains(&path) {
             caller.may_work()?;
         }
         Ok(Some(caller))
