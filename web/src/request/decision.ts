@@ -59,13 +59,22 @@ const DONE: Record<string, string> = {
   skip: "skipped it",
   abort: "aborted the run",
   expired: "let it expire",
+  reminded: "reminded people",
+  consumed: "used an approval up",
+  allow: "allowed it",
+  deny: "denied it",
+  remembered: "had it remembered",
+  forgotten: "had it forgotten",
+  policy_set: "changed the policy",
+  linked: "made a link",
 };
 
-type Told = { decision?: unknown; content?: unknown; value?: unknown; note?: unknown; reason?: unknown; feedback?: unknown };
+type Told = { decision?: unknown; tool?: unknown; what?: unknown; content?: unknown; value?: unknown; note?: unknown; reason?: unknown; feedback?: unknown };
 
 /** `approved with changes: {…} (less, please)` */
 export function told(taken: Told): string {
-  const what = DONE[String(taken.decision)] ?? String(taken.decision);
+  const done = DONE[String(taken.decision)] ?? String(taken.decision ?? taken.what);
+  const what = `${taken.what === "voted" ? "voted: " : ""}${done}${taken.tool ? ` for ${brief(taken.tool, 60)}` : ""}`;
   const value = taken.content ?? taken.value;
   const why = taken.note ?? taken.reason ?? taken.feedback;
   return `${what}${value === undefined ? "" : `: ${brief(value, 200)}`}${why ? ` (${brief(why, 200)})` : ""}`;
