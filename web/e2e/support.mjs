@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn, execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, request } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -232,25 +233,30 @@ export async function picture(page, name) {
   if (folder) await page.screenshot({ path: join(folder, `${name}.png`) });
 }
 
-/** What passes connections on to a server and can cut them. */
+/** What stands between a browser and a server, and can be cut. */
 export async function wire(server) {
-  const { connect, createServer: listen } = await import("node:net");
   const [host, port] = server.address.split(":");
   const open = new Set();
   let shut = false;
-  const proxy = listen((socket) => {
-    if (shut) return socket.destroy();
-    const to = connect(Number(port), host);
-    for (const it of [socket, to]) {
-      open.add(it);
-      it.on("close", () => (open.delete(it), socket.destroy(), to.destroy()));
-      it.on("error", () => {});
-    }
-    socket.pipe(to).pipe(socket);
-    return undefined;
+  const between = createServer((asked, answer) => {
+    const headers = { ...asked.headers, host: server.address };
+    if (headers.origin) headers.origin = server.url;
+    const passed = request({ host, port, method: asked.method, path: asked.url, headers }, (came) => {
+      answer.writeHead(came.statusCode, came.headers);
+      answer.flushHeaders();
+      came.pipe(answer);
+    });
+    passed.on("error", () => answer.destroy());
+    answer.on("close", () => passed.destroy());
+    asked.pipe(passed);
   });
-  await new Promise((ready) => proxy.listen(0, "127.0.0.1", ready));
-  const address = `127.0.0.1:${proxy.address().port}`;
+  between.on("connection", (socket) => {
+    if (shut) return socket.destroy();
+    open.add(socket);
+    return socket.on("close", () => open.delete(socket));
+  });
+  await new Promise((ready) => between.listen(0, "127.0.0.1", ready));
+  const address = `127.0.0.1:${between.address().port}`;
   return {
     address,
     url: `http://${address}`,
@@ -264,6 +270,9 @@ export async function wire(server) {
     restore() {
       shut = false;
     },
-    close: () => proxy.close(),
+    close() {
+      between.close();
+      this.cut();
+    },
   };
 }

@@ -19,7 +19,7 @@ export interface Drawing {
   height: number;
 }
 
-export const WIDTH = 182;
+export const WIDTH = 200;
 export const HEIGHT = 52;
 const GAP = 26;
 const LAYER = 66;
