@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
+import { join } from "node:path";
 import * as flows from "./flows.mjs";
-import { accessible, closeBrowser, done, open, PARTY, picture, Place, until, wire, withServer } from "./support.mjs";
+import { accessible, closeBrowser, done, open, PARTY, picture, Place, root, until, wire, withServer } from "./support.mjs";
 
 after(closeBrowser);
 const files = { "ask.yaml": flows.approval, "relay.yaml": flows.relay, "relay.script.yaml": flows.relayScript, "fails.yaml": flows.fails, "hours.yaml": flows.hours };
@@ -76,7 +77,8 @@ test("F3: the graph lives: working, waiting for a person, done, how often", asyn
 
 test("F4, F14: true durations, people's apart and foldable; tokens and cost for each step", async () => {
   const place = new Place(files);
-  place.write("../signoff.toml", '[models.default]\nkind = "scripted"\nprices = { input = 3.0, output = 15.0 }\n');
+  place.write("../planner.yaml", readFileSync(join(root, "examples/workflows/event_planner/script.yaml"), "utf8"));
+  place.write("../signoff.toml", '[models.default]\nprovider = "scripted"\nscript = "planner.yaml"\nprices = { input = 3.0, output = 15.0 }\n');
   let server;
   try {
     server = await place.serve();

@@ -19,6 +19,8 @@ const writes = (target: EventTarget | null) =>
 export function press(event: KeyboardEvent) {
   if (event.defaultPrevented || event.isComposing) return;
   const ctrl = event.ctrlKey || event.metaKey;
+  // What has the focus comes first.
+  if (event.key === "Enter" && !ctrl && event.target instanceof Element && event.target.closest("button, a[href], summary")) return;
   if (event.altKey || (!ctrl && writes(event.target) && event.key !== "Escape")) return;
   const name = (ctrl ? "Ctrl+" : "") + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
   for (const { keys, alone } of [...layers].reverse()) {

@@ -84,7 +84,7 @@ export interface Said {
 }
 
 const ms = Date.parse;
-const add = (to: Usage, more?: Usage) => {
+export const add = (to: Usage, more?: Usage) => {
   to.input += more?.input ?? 0;
   to.output += more?.output ?? 0;
   to.cost = (to.cost ?? 0) + (more?.cost ?? 0);
