@@ -66,6 +66,15 @@ test("gates are shown, tried out, set and taken back; what is remembered is revo
     await page.getByRole("button", { name: "Set" }).click();
     await page.getByText("These gates hold now.").waitFor();
     await page.getByLabel("Gates", { exact: true }).getByText("no_files").waitFor();
+    // In the shadow they are judged and noted, and nobody is asked.
+    await page.getByLabel("Gates as JSON").fill('{"shadow":true,"gates":[{"name":"look_first","when":"action.tool == \\"read_file\\""}]}');
+    await page.getByRole("button", { name: "Set" }).click();
+    await page.getByText("In the shadow: judged and noted").waitFor();
+    for (let n = 0; n < 2; n += 1) await server.decide(await server.asks(run), { decision: "approve" });
+    await server.asks(run);
+    await page.reload();
+    await page.getByLabel("In the shadow").getByText("would ask (look_first)").waitFor();
+    await accessible(page, "shadows");
     await page.getByRole("button", { name: "Take back" }).click();
     await page.getByText("None are set here.").waitFor();
     await page.getByLabel("Gates as JSON").fill('{"gates":[{"name":"x","when":"nonsense +"}]}');

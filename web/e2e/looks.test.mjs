@@ -63,8 +63,8 @@ test("F19: with one thumb, a request is found, answered, and the next one too", 
     await server.asks(await server.start("ask"));
     const page = await open(server, "/", { size: PHONE });
     await page.getByText("Which one do you prefer?").tap();
-    await picture(page, "phone-selection");
     await page.getByText("Union Hall").first().tap();
+    await picture(page, "phone-selection");
     const send = page.getByRole("button", { name: "Send answer" });
     const box = await send.boundingBox();
     assert(box.height >= 44 && box.width >= 120, `a thumb fits: ${JSON.stringify(box)}`);

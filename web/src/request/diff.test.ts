@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changes, lines } from "./diff";
+import { changes, lines, near } from "./diff";
 
 test("only what changed is told, with its place", () => {
   expect(changes({ a: 1, b: { c: [1, 2] }, d: 4 }, { a: 1, b: { c: [1, 3, 5] } })).toEqual([
@@ -17,4 +17,10 @@ test("lines that both share stay", () => {
 test("very long texts are told whole, and soon", () => {
   const long = Array.from({ length: 5000 }, (_, n) => `line ${n}`).join("\n");
   expect(lines(long, `${long}\nmore`)).toHaveLength(10_001);
+});
+
+test("what is the same far from a change is folded", () => {
+  const text = Array.from({ length: 20 }, (_, n) => `line ${n}`);
+  const found = near(lines(text.join("\n"), text.with(10, "other").join("\n")), 1).map((it) => it.how + it.text);
+  expect(found).toEqual(["…9 lines are the same", " line 9", "-line 10", "+other", " line 11", "…8 lines are the same"]);
 });

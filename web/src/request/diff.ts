@@ -21,7 +21,7 @@ export function changes(from: unknown, to: unknown, path = ""): Change[] {
 }
 
 export interface Line {
-  how: " " | "+" | "-";
+  how: " " | "+" | "-" | "…";
   text: string;
 }
 
@@ -54,5 +54,25 @@ export function lines(from: string, to: string): Line[] {
       j += 1;
     }
   }
+  return found;
+}
+
+/** Only what changed, and a few lines around it. */
+export function near(all: Line[], around = 2): Line[] {
+  const shown = all.map((_, n) => all.slice(Math.max(0, n - around), n + around + 1).some((it) => it.how !== " "));
+  const found: Line[] = [];
+  let left = 0;
+  const fold = () => {
+    if (left) found.push({ how: "…", text: left === 1 ? "1 line is the same" : `${left} lines are the same` });
+    left = 0;
+  };
+  all.forEach((line, n) => {
+    if (!shown[n]) left += 1;
+    else {
+      fold();
+      found.push(line);
+    }
+  });
+  fold();
   return found;
 }

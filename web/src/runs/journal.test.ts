@@ -32,7 +32,7 @@ test("entries are folded to steps, waits and words", () => {
   expect([journal.visits("venue"), journal.visits("lead"), journal.visits("other")]).toEqual([2, 1, 0]);
   expect([worked(venue), waited(venue, 0)]).toEqual([500, 1000]);
   expect(venue.usage).toEqual({ input: 10, output: 2, cost: 5 });
-  expect([journal.standing("venue"), journal.standing("lead"), journal.standing("other")]).toEqual(["running", "running", "idle"]);
+  expect([journal.standing("venue"), journal.standing("lead"), journal.standing("other")]).toEqual(["running", "calling", "idle"]);
   expect([...journal.ways.entries()]).toEqual([["lead\nvenue", 2]]);
   expect(journal.said[0]?.input).toBe("hello");
   expect(journal.said[1]?.parts).toEqual([{ text: "hi" }, { tool_call: { id: "c", name: "find", arguments: {} } }, { tool_result: { id: "c", content: { found: 1 }, is_error: false } }]);

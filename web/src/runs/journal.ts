@@ -55,7 +55,7 @@ export interface Wait {
   decision?: { decision: DecisionKind | string; [field: string]: unknown };
 }
 
-export type StepState = "running" | "waiting" | "done" | "failed" | "stopped";
+export type StepState = "running" | "calling" | "waiting" | "done" | "failed" | "stopped";
 
 /** One executor handling one message. */
 export interface Step {
@@ -103,6 +103,8 @@ export class Journal {
   end?: Entry;
   calendar = false;
   #visits = new Map<string, number>();
+  /** How many steps a step waits for. */
+  #called = new Map<number, number>();
 
   get head(): number {
     return this.entries.at(-1)?.seq ?? 0;
@@ -124,7 +126,8 @@ export class Journal {
     if (step.failed) return "failed";
     if (step.ended !== undefined) return "done";
     if (this.end) return "stopped";
-    return step.waits.some((it) => it.over === undefined) ? "waiting" : "running";
+    if (step.waits.some((it) => it.over === undefined)) return "waiting";
+    return this.#called.get(step.id) ? "calling" : "running";
   }
 
   visits(executor: string): number {
@@ -134,7 +137,7 @@ export class Journal {
   /** Where an executor stands: what is most urgent of its steps. */
   standing(executor: string): StepState | "idle" {
     const states = [...this.steps.values()].filter((it) => it.executor === executor).map((it) => this.state(it));
-    for (const state of ["waiting", "running", "failed", "stopped", "done"] as const) if (states.includes(state)) return state;
+    for (const state of ["waiting", "running", "calling", "failed", "stopped", "done"] as const) if (states.includes(state)) return state;
     return "idle";
   }
 
@@ -142,6 +145,7 @@ export class Journal {
     const visit = this.visits(executor) + 1;
     this.#visits.set(executor, visit);
     this.steps.set(id, { id, executor, visit, seq: entry.seq, began: ms(entry.at), effects: [], waits: [], usage: { input: 0, output: 0, cost: 0 }, ...more });
+    if (more.caller !== undefined) this.#called.set(more.caller, (this.#called.get(more.caller) ?? 0) + 1);
     const before = this.step(more.caller ?? more.from);
     if (before) {
       const way = `${before.executor}\n${executor}`;
@@ -189,11 +193,11 @@ export class Journal {
         this.#say(entry, at);
         break;
       case "completed":
-        if (step) step.ended = at;
+        if (step) this.#over(step, at);
         for (const next of (entry.next as { activation: number; to: string }[] | undefined) ?? []) this.#open(next.activation, next.to, entry, { from: step?.id });
         break;
       case "failed":
-        if (step) Object.assign(step, { ended: at, failed: entry.error });
+        if (step) this.#over(Object.assign(step, { failed: entry.error }), at);
         break;
       case "paused":
         this.paused = true;
@@ -209,6 +213,11 @@ export class Journal {
       default:
         break;
     }
+  }
+
+  #over(step: Step, at: number) {
+    step.ended = at;
+    if (step.caller !== undefined) this.#called.set(step.caller, (this.#called.get(step.caller) ?? 1) - 1);
   }
 
   #say(entry: Entry, at: number) {

@@ -234,7 +234,7 @@ async fn tenants_do_not_meet() {
                 "reassign" => json!({ "to": "bob" }),
                 "link" => json!({ "for": "bob" }),
                 "comment" | "feedback" => json!({ "text": "x" }),
-                "cancel" | "pause" | "resume" | "claim" | "release" => json!({}),
+                "cancel" | "pause" | "resume" | "retry" | "claim" | "release" => json!({}),
                 _ => body,
             };
             let body = (method == Method::POST).then_some(&wanted);
