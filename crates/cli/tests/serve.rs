@@ -87,6 +87,8 @@ mod support;
 mod traces;
 #[path = "serve/visible.rs"]
 mod visible;
+#[path = "serve/web.rs"]
+mod web;
 #[path = "serve/webhooks.rs"]
 mod webhooks;
 #[path = "serve/ws.rs"]

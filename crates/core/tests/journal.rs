@@ -268,7 +268,8 @@ fn events() -> impl Strategy<Value = Event> {
             any::<u32>().prop_map(|request| Event::Expired { request }),
             (any::<u32>(), prop::option::of(actor()), maybe_text())
                 .prop_map(|(request, by, reason)| Event::Withdrawn { request, by, reason }),
-            actor().prop_map(|by| Event::Paused { by }),
+            (actor(), proptest::option::of(".{0,20}"))
+                .prop_map(|(by, reason)| Event::Paused { by, reason }),
             actor().prop_map(|by| Event::Resumed { by }),
             Just(Event::RunCompleted {}),
             error().prop_map(|error| Event::RunFailed { error }),

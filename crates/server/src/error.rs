@@ -35,6 +35,8 @@ pub(crate) enum Problem {
     UnknownConversation,
     UnknownSession,
     UnknownItem,
+    NoCalendar,
+    NotFailed,
     UnknownGrant,
     InvalidPolicy,
     NoneDecided,
@@ -99,6 +101,8 @@ impl Problem {
             Self::UnknownConversation => "unknown_conversation",
             Self::UnknownSession => "unknown_session",
             Self::UnknownItem => "unknown_item",
+            Self::NoCalendar => "no_calendar",
+            Self::NotFailed => "not_failed",
             Self::UnknownGrant => "unknown_grant",
             Self::InvalidPolicy => "invalid_policy",
             Self::NoneDecided => "none_decided",
@@ -166,6 +170,7 @@ impl Problem {
             | Self::UnknownConversation
             | Self::UnknownSession
             | Self::UnknownItem
+            | Self::NoCalendar
             | Self::UnknownGrant
             | Self::UnknownFeedback => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -178,6 +183,7 @@ impl Problem {
             | Self::AlreadyDecided
             | Self::AlreadyClaimed
             | Self::NoneDecided
+            | Self::NotFailed
             | Self::RunOver => StatusCode::CONFLICT,
             Self::Expired | Self::Cancelled | Self::LinkExpired => StatusCode::GONE,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -329,6 +335,8 @@ impl From<EngineError> for ApiError {
                 .hint("GET /v1/runs/ID/journal shows the places there are"),
             EngineError::Decision(error) => error.into(),
             EngineError::Unable(info) => info.into(),
+            EngineError::NotFailed(_) => Self::new(Problem::NotFailed, message)
+                .hint("POST /v1/runs/ID/fork goes back to any place of a run"),
             EngineError::Over(_) => Self::new(Problem::RunOver, message),
             EngineError::Store(error) => error.into(),
         }

@@ -17,6 +17,7 @@ mod extract;
 mod http;
 mod idempotency;
 mod link;
+mod markdown;
 mod mcp;
 mod metrics;
 mod openai;
@@ -27,6 +28,7 @@ mod sealed;
 mod serve;
 mod shape;
 mod stream;
+mod web;
 mod webhooks;
 mod ws;
 

@@ -20,7 +20,7 @@ use crate::devui::{self, Page};
 use crate::http::Http;
 use crate::mcp::{self, McpSettings};
 use crate::webhooks::{Channel, Delivery};
-use crate::{api, metrics, process};
+use crate::{api, metrics, process, web};
 
 /// How long open connections may take to finish what they are answering.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
@@ -220,6 +220,7 @@ pub(crate) async fn schedule(engine: Engine) {
 /// The routes, with everything every request passes.
 fn service(app: App) -> axum::Router {
     let router = api::api().router.layer(Extension(mcp::Http::new(&app)));
+    let router = web::with_page(router);
     let router = if app.settings.page.is_some() { devui::with_page(router) } else { router };
     router
         .fallback(api::no_route)

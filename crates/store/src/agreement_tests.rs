@@ -181,7 +181,7 @@ async fn perform(store: &Arc<dyn Store>, step: &Step, known: &mut Knowledge) -> 
             format!("{:?}", store.append(end(&lease_of(known, run), head(run))).await)
         }
         Step::Deliver { run } => {
-            let input = Input::Pause { by: Actor::local() };
+            let input = Input::Pause { by: Actor::local(), reason: None };
             format!("{:?}", store.deliver(&id(run), input, now).await)
         }
         Step::Decide { run, request, claim } => {

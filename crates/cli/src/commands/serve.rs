@@ -122,6 +122,7 @@ fn greet(app: &App, store: &dyn Store, address: SocketAddr, devui: bool) -> Resu
     let style = Style::stdout();
     let url = format!("http://{address}");
     out::line(&format!("signoff listens on {}", style.bold(&url)))?;
+    out::line(&format!("The web page is there: {}", style.bold(&format!("{url}/"))))?;
     out::line(&here(app, store)?)?;
     if devui {
         out::line(&format!("DevUI is at {}", style.bold(&format!("{url}/devui/"))))?;
@@ -130,8 +131,12 @@ fn greet(app: &App, store: &dyn Store, address: SocketAddr, devui: bool) -> Resu
     let body = r#"{"workflow":"event_planner","input":"Plan a party for 30 people"}"#;
     for (command, what) in [
         (
+            format!("{url}/workflows/event_planner"),
+            "in a browser: start four agents, and answer what three of them ask you",
+        ),
+        (
             format!("curl {url}/v1/runs -H 'content-type: application/json' -d '{body}'"),
-            "starts four agents; three of them will ask you",
+            "the same from a program",
         ),
         (format!("curl -N {url}/v1/runs/RUN/events"), "everything that happens in that run"),
         (app.command_line("inbox"), "what waits for people, from a second terminal"),

@@ -151,7 +151,10 @@ impl JournalReader {
             Event::Failed { activation, error } => {
                 what("failed", self.name(*activation), &error.message)
             }
-            Event::Paused { by } => what("paused", printable_line(by.as_str()), ""),
+            Event::Paused { by, reason } => {
+                let why = printable_line(reason.as_deref().unwrap_or_default());
+                what("paused", printable_line(by.as_str()), &why)
+            }
             Event::Resumed { by } => what("resumed", printable_line(by.as_str()), ""),
             Event::RunCompleted {} => what("run completed", String::new(), ""),
             Event::RunFailed { error } => what("run failed", String::new(), &error.message),

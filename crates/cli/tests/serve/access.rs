@@ -237,7 +237,7 @@ async fn tenants_do_not_meet() {
                 "link" => json!({ "for": "bob" }),
                 "defer" => json!({ "for": "1h" }),
                 "comment" | "feedback" => json!({ "text": "x" }),
-                "cancel" | "pause" | "resume" | "claim" | "release" => json!({}),
+                "cancel" | "pause" | "resume" | "retry" | "claim" | "release" => json!({}),
                 _ => body,
             };
             let body = (method == Method::POST).then_some(&wanted);

@@ -199,6 +199,9 @@ pub enum Event {
     Paused {
         /// By whom.
         by: Actor,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// Goes on after a pause.
     Resumed {
@@ -575,6 +578,9 @@ pub enum Input {
     Pause {
         /// Who.
         by: Actor,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// Somebody wants it to go on.
     Resume {

@@ -82,7 +82,9 @@ pub fn input(state: &RunState, input: &Input) -> Vec<Event> {
             let removed = Event::FeedbackRemoved { n: *n, by: by.clone() };
             known.then_some(removed).into_iter().collect()
         }
-        Input::Pause { by } if !state.paused => vec![Event::Paused { by: by.clone() }],
+        Input::Pause { by, reason } if !state.paused => {
+            vec![Event::Paused { by: by.clone(), reason: reason.clone() }]
+        }
         Input::Resume { by } if state.paused => vec![Event::Resumed { by: by.clone() }],
         Input::Expired { .. } | Input::Pause { .. } | Input::Resume { .. } => Vec::new(),
     }

@@ -34,7 +34,7 @@ fn inputs() -> impl Strategy<Value = Input> {
         }),
         Just(Input::OutOfTime {}),
         Just(Input::Cancel { by: by(), reason: None }),
-        Just(Input::Pause { by: by() }),
+        Just(Input::Pause { by: by(), reason: None }),
         Just(Input::Resume { by: by() }),
     ]
 }

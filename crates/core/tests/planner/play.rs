@@ -260,7 +260,7 @@ impl Play {
                 outcome: Outcome::Ok(Arc::new(json!({ "n": 1 }))),
                 stopped_by: None,
             },
-            9 => Input::Pause { by },
+            9 => Input::Pause { by, reason: None },
             10 => Input::Resume { by },
             _ if !which.is_multiple_of(8) => return,
             _ => match which / 8 % 4 {

@@ -7,6 +7,7 @@ mod defer;
 mod fork;
 mod parts;
 mod policy;
+mod retry;
 mod start;
 mod trial;
 
@@ -94,6 +95,9 @@ pub enum EngineError {
     /// This process cannot run it.
     #[error("{0}")]
     Unable(ErrorInfo),
+    /// There is nothing to try again.
+    #[error("run {0} did not fail, and was not stopped")]
+    NotFailed(RunId),
     /// The run is over.
     #[error("run {0} is over")]
     Over(RunId),
@@ -295,8 +299,13 @@ impl Engine {
     }
 
     /// Lets nothing new start in a run.
-    pub async fn pause(&self, run: &RunId, by: Actor) -> Result<(), EngineError> {
-        self.deliver(run, Input::Pause { by }).await
+    pub async fn pause(
+        &self,
+        run: &RunId,
+        by: Actor,
+        reason: Option<String>,
+    ) -> Result<(), EngineError> {
+        self.deliver(run, Input::Pause { by, reason }).await
     }
 
     /// Lets a paused run go on.

@@ -25,6 +25,7 @@ pub(crate) use self::users::{COOKIE, Users};
 use crate::a2a::{CARDS, KEYS};
 use crate::app::App;
 use crate::error::{ApiError, Problem};
+use crate::web;
 
 /// What anybody may ask, so that those who watch the server need no key, and people can sign in.
 const OPEN: [(Method, &str); 4] = [
@@ -39,6 +40,8 @@ pub(crate) const LINKS: &str = "/decide/";
 const LINKED: [Method; 3] = [Method::GET, Method::HEAD, Method::POST];
 /// Where pages are: files that are no secret, and nothing else.
 const PAGES: &str = "/devui";
+/// What is sent in a body and changes nothing, so that who may only look may ask it.
+const LOOKS: [&str; 1] = ["/v1/markdown"];
 /// The role that may only look.
 const VIEWER: &str = "viewer";
 
@@ -122,7 +125,8 @@ impl Access {
             return Ok(None);
         }
         // A page is there before anybody has signed in; what it then asks for is not open.
-        if path.starts_with(PAGES) && request.method == Method::GET {
+        let looks = request.method == Method::GET || request.method == Method::HEAD;
+        if looks && (path.starts_with(PAGES) || web::is_page(path)) {
             return Ok(Some(Caller::local()));
         }
         // An agent's card says how to come in.
@@ -135,7 +139,7 @@ impl Access {
             return Ok(Some(self.known(&request.headers).unwrap_or_else(|_| Caller::local())));
         }
         let caller = self.known(&request.headers)?;
-        if request.method != Method::GET && request.method != Method::HEAD {
+        if !looks && !LOOKS.contains(&path) {
             caller.may_work()?;
         }
         Ok(Some(caller))

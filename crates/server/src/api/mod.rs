@@ -3,6 +3,7 @@
 //! Other dialects add their routes here too. A route is added together with what the document says of it, so there is none without the other.
 
 mod audit;
+mod calendar;
 mod decide;
 mod decide_many;
 mod defer;
@@ -12,11 +13,13 @@ mod feedback;
 mod filter;
 mod grants;
 mod health;
+mod markdown;
 mod marks;
 mod operation;
 mod policy;
 mod requests;
 mod requests_events;
+mod retry;
 mod runs;
 mod session;
 mod start;
@@ -68,7 +71,9 @@ pub(crate) fn api() -> Api {
     let api = start::routes(api);
     let api = runs::routes(api);
     let api = events::routes(api);
+    let api = calendar::routes(api);
     let api = steer::routes(api);
+    let api = retry::routes(api);
     let api = feedback::routes(api);
     let api = requests::routes(api);
     let api = requests_events::routes(api);
@@ -81,6 +86,7 @@ pub(crate) fn api() -> Api {
     let api = defer::routes(api);
     let api = session::routes(api);
     let api = audit::routes(api);
+    let api = markdown::routes(api);
     let api = errors::routes(api);
     let api = ws::routes(api);
     let api = bridge::routes(api);

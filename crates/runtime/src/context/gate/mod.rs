@@ -407,7 +407,7 @@ impl Context {
         let key = format!("{question}#paused");
         if !self.is_done(&key) {
             self.effect(&key, Effect::repeatable(), |_| async { Ok(json!(true)) }).await?;
-            self.cell.emit(Event::Paused { by: Actor::new("system") });
+            self.cell.emit(Event::Paused { by: Actor::new("system"), reason: None });
         }
         Ok(())
     }
