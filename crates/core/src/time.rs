@@ -30,6 +30,11 @@ impl Timestamp {
             .map_or_else(|_| format!("{}ms", self.0), |t| format!("{t:.3}"))
     }
 
+    /// The point that RFC 3339 writes so; none, if it does not.
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|at| Self(at.as_millisecond()))
+    }
+
     /// The UTC calendar date, `2026-11-15`.
     pub fn date(self) -> String {
         self.rfc3339().chars().take(10).collect()
