@@ -30,9 +30,9 @@ Examples:
   signoff serve --workflows flows --log debug";
 
 pub(crate) const RUN: &str = "\
-The final output goes to standard output, everything else to standard error. At a question,
-type the answer, its number, or yes/no; `?` shows what is accepted, `e` edits what is proposed.
-Close standard input or press Ctrl-C to leave the run parked.
+The final output goes to standard output, everything else to standard error. At a question
+a form comes up; Esc turns it to a line: type the answer, its number, or yes/no; `?` shows what is
+accepted, `e` edits what is proposed. Close standard input or press Ctrl-C to leave the run parked.
 
 Examples:
   signoff run event_planner \"Plan a party for 30 people\"

@@ -11,5 +11,7 @@ mod garbage;
 mod inbox;
 #[path = "terminal/plain.rs"]
 mod plain;
+#[path = "terminal/run.rs"]
+mod run;
 #[path = "terminal/support.rs"]
 mod support;

@@ -9,6 +9,7 @@ pub mod editor;
 pub mod form;
 pub mod inbox;
 pub mod markdown;
+pub mod measure;
 mod overlay;
 pub mod panel;
 pub mod saved;

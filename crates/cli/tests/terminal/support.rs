@@ -150,7 +150,7 @@ struct Seen {
 pub(crate) struct Screen {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
-    writer: Box<dyn Write + Send>,
+    writer: Arc<Mutex<Box<dyn Write + Send>>>,
     seen: Arc<(Mutex<Seen>, Condvar)>,
 }
 
@@ -160,7 +160,8 @@ impl Screen {
         let pair = native_pty_system().openpty(size).unwrap();
         let child = pair.slave.spawn_command(command).unwrap();
         let mut reader = pair.master.try_clone_reader().unwrap();
-        let writer = pair.master.take_writer().unwrap();
+        let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
+        let answers = Arc::clone(&writer);
         let parser = vt100::Parser::new(lines, columns, 0);
         let seen =
             Arc::new((Mutex::new(Seen { parser, bytes: Vec::new(), over: false }), Condvar::new()));
@@ -175,6 +176,12 @@ impl Screen {
                 } else {
                     seen.parser.process(&buffer[..read]);
                     seen.bytes.extend_from_slice(&buffer[..read]);
+                    // Whoever asks where the cursor is must be told.
+                    if String::from_utf8_lossy(&buffer[..read]).contains("\u{1b}[6n") {
+                        let (row, column) = seen.parser.screen().cursor_position();
+                        let told = format!("\u{1b}[{};{}R", row + 1, column + 1);
+                        answers.lock().unwrap().write_all(told.as_bytes()).unwrap();
+                    }
                 }
                 sink.1.notify_all();
                 if read == 0 {
@@ -223,8 +230,9 @@ impl Screen {
     }
 
     pub(crate) fn keys(&mut self, keys: &str) {
-        self.writer.write_all(keys.as_bytes()).unwrap();
-        self.writer.flush().unwrap();
+        let mut writer = self.writer.lock().unwrap();
+        writer.write_all(keys.as_bytes()).unwrap();
+        writer.flush().unwrap();
     }
 
     /// Types a line into the composer, once what was typed is there sends it.
@@ -244,6 +252,11 @@ impl Screen {
         let size = PtySize { rows: lines, cols: columns, pixel_width: 0, pixel_height: 0 };
         self.seen.0.lock().unwrap().parser.screen_mut().set_size(lines, columns);
         self.master.resize(size).unwrap();
+    }
+
+    /// The device that the binary runs on.
+    pub(crate) fn terminal(&self) -> String {
+        self.master.tty_name().unwrap().display().to_string()
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::Value;
 
-use super::{ARMED_AFTER, Chat, Effect, Focus, MAX_HISTORY, Phase, Picked};
+use super::{Chat, Effect, Focus, MAX_HISTORY, Phase, Picked};
 use crate::form::{self, Reply};
 
 /// How far a page goes.
@@ -189,7 +189,7 @@ impl Chat {
             }
             _ => {}
         }
-        let fresh = self.came_at.is_some_and(|came| self.now.since(came).0 < ARMED_AFTER);
+        let fresh = self.is_fresh();
         let Some(waiting) = self.waiting.front_mut() else {
             self.focus = Focus::Composer;
             return Vec::new();

@@ -279,7 +279,14 @@ impl Chat {
 
     /// Whether something moves on the screen by itself.
     pub fn moves(&self) -> bool {
-        matches!(self.phase, Phase::Running | Phase::Continuing) && self.lost.is_none()
+        let works = matches!(self.phase, Phase::Running | Phase::Continuing);
+        self.is_fresh() || works && self.lost.is_none()
+    }
+
+    /// Whether the question has just come up by itself, so that an Enter was not meant for it.
+    fn is_fresh(&self) -> bool {
+        self.focus == Focus::Panel
+            && self.came_at.is_some_and(|came| self.now.since(came).0 < ARMED_AFTER)
     }
 
     /// What is to be done at first: a workflow and a conversation may have been named.
@@ -289,6 +296,7 @@ impl Chat {
             return effects;
         }
         if let Some(workflow) = workflow {
+            self.workflow = Some(line(&workflow));
             effects.push(Effect::Workflow(workflow));
         }
         effects.push(Effect::Workflows);

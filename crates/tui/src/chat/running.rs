@@ -52,11 +52,7 @@ impl Chat {
                 self.transcript.read(&entry, &self.me);
                 if !current {
                     // An earlier run of the conversation is told again.
-                    return if entry.event.ends_run() {
-                        vec![Effect::Ended(run.clone())]
-                    } else {
-                        Vec::new()
-                    };
+                    return Vec::new();
                 }
                 self.head = entry.seq;
                 match &entry.event {

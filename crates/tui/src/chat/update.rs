@@ -47,7 +47,8 @@ impl Chat {
             Told::Answered(id, result) => return self.took_answer(&id, result),
             Told::Workflows(Ok(workflows)) => {
                 self.workflows = workflows;
-                if self.workflow.is_none() && !self.restoring && self.focus == Focus::Composer {
+                let free = matches!(self.focus, Focus::Composer | Focus::Picker);
+                if self.workflow.is_none() && !self.restoring && free {
                     self.pick_workflow();
                 }
             }
@@ -67,7 +68,8 @@ impl Chat {
             }
             Told::Workflow(Err(error)) => {
                 self.say(error.to_string(), true);
-                if self.workflow.is_none() {
+                if self.conversation.is_none() {
+                    self.workflow = None;
                     self.pick_workflow();
                 }
             }

@@ -359,6 +359,7 @@ impl Chat {
             Focus::Composer => {
                 "Enter say · Alt-Enter new line · Tab question · / commands · PgUp scroll · Ctrl-G editor · Ctrl-C leave"
             }
+            Focus::Panel if self.is_fresh() => "a question has come …",
             Focus::Panel if narrow => "Enter answers · Tab next · Esc puts it away",
             Focus::Panel => {
                 "Enter answers · Tab next part · ↑↓←→ choose · Ctrl-Z undo · Esc puts it away, decides nothing"

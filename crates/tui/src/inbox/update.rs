@@ -112,8 +112,8 @@ impl Inbox {
     fn changed(&mut self, change: &str, request: Request) -> Vec<Effect> {
         let id = request.id.clone();
         let meant = self.at.as_ref() == Some(&id);
-        let ours = self.busy.contains(&id)
-            || request.decision.as_ref().is_some_and(|it| it.by.as_str() == self.me);
+        // Who we are does not tell: others may come in under the same name.
+        let ours = self.busy.contains(&id);
         if meant && request.status != RequestStatus::Pending && !ours {
             self.say(outcome(&request).unwrap_or_default(), true);
             if let Some(form) = &mut self.form {

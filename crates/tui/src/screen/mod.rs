@@ -2,6 +2,7 @@
 
 mod chat;
 mod inbox;
+mod inline;
 mod terminal;
 
 use crossterm::event::KeyEvent;
@@ -9,6 +10,7 @@ use signoff_core::Timestamp;
 
 pub use chat::{Behind, Left, chat};
 pub use inbox::inbox;
+pub use inline::{Inline, Pressed};
 pub use terminal::Screen;
 
 /// What comes from the terminal.
