@@ -49,6 +49,19 @@ impl App {
         }
     }
 
+    /// Where a server of this database says that it is there.
+    pub(crate) fn beacon(&self) -> Result<PathBuf> {
+        let mut path = self.database()?.into_os_string();
+        path.push(".server");
+        Ok(path.into())
+    }
+
+    /// What the data directory is known by.
+    pub(crate) fn place(&self) -> Result<String> {
+        let path = self.database()?;
+        Ok(std::path::absolute(&path).unwrap_or(path).display().to_string())
+    }
+
     /// The store. Made, if it is not there.
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>> {
         self.store_read_by(None)

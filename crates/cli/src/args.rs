@@ -55,7 +55,10 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// List runs
     Runs(RunsArgs),
-    /// See and answer what waits for people
+    /// Talk with a workflow on this terminal
+    #[command(after_help = help::CHAT)]
+    Chat(ChatArgs),
+    /// See and answer what waits for people; on a terminal, as a screen
     #[command(after_help = help::INBOX)]
     Inbox(InboxArgs),
     /// Show the journal of a run: everything that happened, in order
@@ -89,6 +92,11 @@ pub(crate) enum Command {
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man {
+        /// Of this command
+        command: Option<String>,
     },
 }
 
@@ -188,10 +196,34 @@ pub(crate) struct RunsArgs {
     pub(crate) json: bool,
 }
 
+/// Which server is talked to.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ServerArgs {
+    /// The server [default: the one that runs on this data directory; else one is started for as long as it is needed]
+    #[arg(long, global = true, value_name = "URL", env = env::SERVER.name, hide_env = true)]
+    pub(crate) server: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    /// The id of a workflow; chosen from a list, if not given
+    pub(crate) workflow: Option<String>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Go on with this conversation
+    #[arg(long, value_name = "ID")]
+    pub(crate) conversation: Option<String>,
+    /// Go on with the session that was left last
+    #[arg(long, conflicts_with = "conversation")]
+    pub(crate) resume: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct InboxArgs {
     #[command(subcommand)]
     pub(crate) command: Option<InboxCommand>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -210,6 +242,12 @@ pub(crate) enum InboxCommand {
     Answer(AnswerArgs),
     /// Put a request off: it is out of sight until then, and can still be answered
     Defer(DeferArgs),
+    /// Tell what happens to requests, one change a line, until Ctrl-C
+    Watch {
+        /// Print one change a line as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -261,9 +299,9 @@ pub(crate) struct AnswerArgs {
     /// The decision as JSON, for example {"decision":"approve","note":"fine"}
     #[arg(long, value_name = "JSON")]
     pub(crate) decision: Option<String>,
-    /// Who answers
-    #[arg(long = "as", value_name = "NAME", default_value = "local")]
-    pub(crate) by: String,
+    /// Who answers [default: local]; a server knows who it is
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) by: Option<String>,
     /// Only take the decision; somebody else drives the run
     #[arg(long)]
     pub(crate) no_drive: bool,

@@ -12,6 +12,7 @@ use signoff_runtime::{
 };
 use signoff_store::{RequestFilter, Store};
 
+use super::{inbox_server, terminal};
 use crate::app::{App, lacks};
 use crate::args::{AnswerArgs, DeferArgs, InboxArgs, InboxCommand, InboxListArgs};
 use crate::failure::{Exit, Failure, Result};
@@ -20,12 +21,30 @@ use crate::style::{Style, printable, printable_line, short};
 use crate::{find, out, show};
 
 pub(crate) async fn perform(app: &App, args: InboxArgs) -> Result<Exit> {
-    match args.command {
-        None => list(app, &InboxListArgs::default()),
-        Some(InboxCommand::List(args)) => list(app, &args),
-        Some(InboxCommand::Show { request, json }) => show(app, &request, json),
-        Some(InboxCommand::Answer(args)) => answer(app, &args).await,
-        Some(InboxCommand::Defer(args)) => defer(app, args).await,
+    let server = args.server.server;
+    match (args.command, server.as_deref()) {
+        (None, server) if terminal::is_there() => inbox_server::screen(app, server).await,
+        (Some(InboxCommand::Watch { json }), server) => {
+            inbox_server::watch(app, server, json).await
+        }
+        (None, Some(server)) => inbox_server::list(app, server, &InboxListArgs::default()).await,
+        (Some(InboxCommand::List(args)), Some(server)) => {
+            inbox_server::list(app, server, &args).await
+        }
+        (Some(InboxCommand::Show { request, json }), Some(server)) => {
+            inbox_server::show(app, server, &request, json).await
+        }
+        (Some(InboxCommand::Answer(args)), Some(server)) => {
+            inbox_server::answer(app, server, &args).await
+        }
+        (None, None) => list(app, &InboxListArgs::default()),
+        (Some(InboxCommand::List(args)), None) => list(app, &args),
+        (Some(InboxCommand::Show { request, json }), None) => show(app, &request, json),
+        (Some(InboxCommand::Answer(args)), None) => answer(app, &args).await,
+        (Some(InboxCommand::Defer(args)), Some(server)) => {
+            inbox_server::defer(app, server, args).await
+        }
+        (Some(InboxCommand::Defer(args)), None) => defer(app, args).await,
     }
 }
 
@@ -51,8 +70,13 @@ fn list(app: &App, args: &InboxListArgs) -> Result<Exit> {
         Some(store) => find::requests(&*store, &filter)?,
         None => Vec::new(),
     };
-    if args.json {
-        for request in &found {
+    listed(&found, args.json)
+}
+
+/// Prints requests as a table, or one a line.
+pub(super) fn listed(found: &[Request], json: bool) -> Result<Exit> {
+    if json {
+        for request in found {
             out::json_line(&request.to_json())?;
         }
     } else if found.is_empty() {
@@ -85,11 +109,21 @@ fn row(request: &Request) -> Vec<String> {
 fn show(app: &App, id: &str, json: bool) -> Result<Exit> {
     let store = app.needed_store()?;
     let request = find::request(&*store, id)?;
+    let workflow = workflow_of(&*store, &request);
+    shown(app, &request, workflow.as_ref(), json)
+}
+
+/// Prints a request, and how to answer it.
+pub(super) fn shown(
+    app: &App,
+    request: &Request,
+    workflow: Option<&signoff_core::Workflow>,
+    json: bool,
+) -> Result<Exit> {
     if json {
         out::line(&serde_json::to_string_pretty(&request.to_json())?)?;
     } else {
-        let workflow = workflow_of(&*store, &request);
-        out::line(&show::request(&request, workflow.as_ref(), Style::stdout(), now()))?;
+        out::line(&show::request(request, workflow, Style::stdout(), now()))?;
         if request.status == RequestStatus::Pending {
             out::line(&printable(&format!("\n{}", signoff_core::answer::accepted(&request.body))))?;
             let answer = app.command_line(&format!("inbox answer {} …", request.id));
@@ -134,18 +168,23 @@ async fn defer(app: &App, args: DeferArgs) -> Result<Exit> {
         DeferError::Decide(error) => refused(error),
         other => Failure::usage(printable(&other.to_string())).into(),
     })?;
-    if args.json {
-        out::json_line(&deferred.to_json())?;
+    self::deferred(app, &deferred, args.json)
+}
+
+/// Says that a request was put off.
+pub(super) fn deferred(app: &App, request: &Request, json: bool) -> Result<Exit> {
+    if json {
+        out::json_line(&request.to_json())?;
     } else {
-        let until = deferred.deferred_until.map(|at| at.to_string()).unwrap_or_default();
+        let until = request.deferred_until.map(|at| at.to_string()).unwrap_or_default();
         let seen = app.command_line("inbox list --deferred");
-        out::note(&format!("{} is put off until {until} · {seen}", deferred.id));
+        out::note(&format!("{} is put off until {until} · {seen}", request.id));
     }
     Ok(Exit::Done)
 }
 
 async fn answer(app: &App, args: &AnswerArgs) -> Result<Exit> {
-    let by = actor(&args.by)?;
+    let by = actor(args.by.as_deref().unwrap_or("local"))?;
     let store = app.needed_store()?;
     let request = find::request(&*store, &args.request)?;
     let decision = super::decision(&request.body, args.text.as_deref(), args.decision.as_deref())?;

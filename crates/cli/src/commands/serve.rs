@@ -10,6 +10,7 @@ use signoff_server::{Page, PageError, ServeError, Server, Settings};
 use signoff_store::{RequestFilter, RunFilter, Store};
 use tokio::sync::watch;
 
+use super::beacon::Beacon;
 use crate::app::App;
 use crate::args::{LogFormat, ServeArgs};
 use crate::failure::{Exit, Failure, Result};
@@ -61,6 +62,8 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     settings.max_rate = args.max_rate.unwrap_or(settings.max_rate);
     let server = Server::bind(engine, settings).await.map_err(|error| refused(&error))?;
     let signals = signals(format)?;
+    // Terminals on the same data find it by this.
+    let _beacon = Beacon::light(&app.beacon()?, server.address()).await;
     greet(app, &*store, server.address(), devui)?;
     if let Some(host) = collector {
         out::line(&format!("Traces are sent to {}.", printable_line(&host)))?;

@@ -6,26 +6,26 @@ use std::sync::Arc;
 use signoff_core::journal::{EffectKind, Entry, Event, Outcome, Payload, StepEnd};
 use signoff_core::{ActivationId, Key, Message, Name, Part, RequestNo};
 
-use super::request::{decision, kind_title};
 use super::value::inline;
-use crate::style::{printable_line, short};
+use super::{decision, kind_title};
+use crate::text::{printable_line, short};
 
 const WIDTH: usize = 100;
 
 /// An entry in words.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct What {
+pub struct What {
     /// What kind of thing.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// Who did it.
-    pub(crate) who: String,
+    pub who: String,
     /// A few words of it.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// Reads a journal from its beginning, and remembers who is who.
 #[derive(Debug, Default)]
-pub(crate) struct JournalReader {
+pub struct JournalReader {
     executors: BTreeMap<ActivationId, Name>,
     calls: BTreeMap<(ActivationId, Key), Name>,
     requests: BTreeMap<RequestNo, ActivationId>,
@@ -33,7 +33,7 @@ pub(crate) struct JournalReader {
 
 impl JournalReader {
     /// The next entry.
-    pub(crate) fn read(&mut self, entry: &Entry) -> What {
+    pub fn read(&mut self, entry: &Entry) -> What {
         match &entry.event {
             Event::Started(started) => {
                 let by = printable_line(started.by.as_str());
