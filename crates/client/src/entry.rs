@@ -31,8 +31,12 @@ mod tests {
 
     #[test]
     fn what_the_server_writes_is_read() {
-        let event =
-            Event::Decided { request: 2, decision: Decision::respond("x"), by: Actor::local() };
+        let event = Event::Decided {
+            request: 2,
+            decision: Decision::respond("x"),
+            by: Actor::local(),
+            sent: None,
+        };
         let entry = Entry { seq: 7, at: Timestamp(1_000), event };
         let mut json = journal::to_json(&entry);
         json["run"] = "run_1".into();

@@ -44,6 +44,9 @@ pub(crate) fn read(json: Value) -> Result<Noted, String> {
     let version = fields.remove("version").and_then(|it| u32::try_from(it.as_u64()?).ok());
     let assignee = fields.remove("assignee").and_then(|it| Some(Actor::new(it.as_str()?)));
     let decision = fields.remove("decision").map(taken).transpose()?;
+    let withdrawn = fields.remove("withdrawn").and_then(|why| why.as_str().map(str::to_owned));
+    let deferred_until =
+        fields.remove("deferred_until").and_then(|at| Timestamp::from_rfc3339(at.as_str()?));
     let notes = fields.remove("notes").unwrap_or_else(|| Value::Array(Vec::new()));
     if let Some(at) = fields.get_mut("expires_at") {
         let point = at.as_str().and_then(Timestamp::from_rfc3339);
@@ -65,6 +68,8 @@ pub(crate) fn read(json: Value) -> Result<Noted, String> {
         body,
         created_at: Timestamp::from_rfc3339(&created_at).unwrap_or_default(),
         decision,
+        withdrawn,
+        deferred_until,
     };
     Ok(Noted { request, notes: serde_json::from_value(notes).unwrap_or_default() })
 }
@@ -80,6 +85,7 @@ pub(crate) fn taken(mut json: Value) -> Result<TakenDecision, String> {
         decision,
         by: by.unwrap_or_else(|| Actor::new("somebody")),
         at: at.unwrap_or_default(),
+        sent: None,
     })
 }
 
@@ -108,11 +114,14 @@ mod tests {
             body,
             created_at: Timestamp(1_000),
             decision: None,
+            withdrawn: None,
+            deferred_until: None,
         };
         request.decision = Some(TakenDecision {
             decision: Decision::respond(1),
             by: Actor::new("bob"),
             at: Timestamp(2_000),
+            sent: None,
         });
         let mut json = request.to_json();
         json["notes"] = json!([{ "at": "x", "by": "ada", "what": "claimed", "to": "ada" }]);

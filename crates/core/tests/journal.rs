@@ -240,41 +240,40 @@ fn events() -> impl Strategy<Value = Event> {
             })
         ),
     ];
-    let of_run =
-        prop_oneof![
-            started(),
-            (prop::option::of(any::<u32>()), message()).prop_map(|(activation, message)| {
-                Event::Said { activation, message: message.into() }
-            }),
-            (any::<u32>(), decision(), actor(), any::<bool>()).prop_map(
-                |(request, decision, by, worded)| {
-                    Event::Decided { request, decision, by, sent: worded.then(sent).map(Box::new) }
-                }
-            ),
-            (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(
-                |(n, author, text, step)| Event::Feedback {
-                    activation: step,
-                    given: Box::new(Given {
-                        n,
-                        scope: FeedbackScope::Step,
-                        step,
-                        timing: Timing::Redo,
-                        author,
-                        text
-                    })
-                }
-            ),
-            (any::<u32>(), actor()).prop_map(|(n, by)| Event::FeedbackRemoved { n, by }),
-            any::<u32>().prop_map(|request| Event::Expired { request }),
-            (any::<u32>(), prop::option::of(actor()), maybe_text())
-                .prop_map(|(request, by, reason)| Event::Withdrawn { request, by, reason }),
-            (actor(), proptest::option::of(".{0,20}"))
-                .prop_map(|(by, reason)| Event::Paused { by, reason }),
-            actor().prop_map(|by| Event::Resumed { by }),
-            Just(Event::RunCompleted {}),
-            error().prop_map(|error| Event::RunFailed { error }),
-            (actor(), maybe_text()).prop_map(|(by, reason)| Event::RunCancelled { by, reason }),
-        ];
+    let of_run = prop_oneof![
+        started(),
+        (prop::option::of(any::<u32>()), message()).prop_map(|(activation, message)| {
+            Event::Said { activation, message: message.into() }
+        }),
+        (any::<u32>(), decision(), actor(), any::<bool>()).prop_map(
+            |(request, decision, by, worded)| {
+                Event::Decided { request, decision, by, sent: worded.then(sent).map(Box::new) }
+            }
+        ),
+        (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(
+            |(n, author, text, step)| Event::Feedback {
+                activation: step,
+                given: Box::new(Given {
+                    n,
+                    scope: FeedbackScope::Step,
+                    step,
+                    timing: Timing::Redo,
+                    author,
+                    text
+                })
+            }
+        ),
+        (any::<u32>(), actor()).prop_map(|(n, by)| Event::FeedbackRemoved { n, by }),
+        any::<u32>().prop_map(|request| Event::Expired { request }),
+        (any::<u32>(), prop::option::of(actor()), maybe_text())
+            .prop_map(|(request, by, reason)| Event::Withdrawn { request, by, reason }),
+        (actor(), proptest::option::of(".{0,20}"))
+            .prop_map(|(by, reason)| Event::Paused { by, reason }),
+        actor().prop_map(|by| Event::Resumed { by }),
+        Just(Event::RunCompleted {}),
+        error().prop_map(|error| Event::RunFailed { error }),
+        (actor(), maybe_text()).prop_map(|(by, reason)| Event::RunCancelled { by, reason }),
+    ];
     prop_oneof![of_activation, of_run]
 }
 

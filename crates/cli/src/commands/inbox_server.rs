@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use signoff_client::{Filter, InboxEvent, Server};
-use signoff_core::{RequestId, Span};
 use signoff_core::request::{Request, RequestStatus};
+use signoff_core::{RequestId, Span};
 use signoff_tui::inbox::Inbox;
 use signoff_tui::screen::{self, Screen};
 

@@ -153,8 +153,9 @@ impl Fold {
             Journaled::Expired { .. } | Journaled::Withdrawn { .. } | Journaled::Resumed { .. } => {
                 self.waits(&seq, at);
             }
-            Journaled::Paused { by } => {
-                let said = self.says(&seq, vec![Part::text(format!("paused by {by}"))]);
+            Journaled::Paused { by, reason } => {
+                let why = reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                let said = self.says(&seq, vec![Part::text(format!("paused by {by}{why}"))]);
                 self.status(TaskState::Working, Some(said), at);
             }
             _ => {}

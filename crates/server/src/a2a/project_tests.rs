@@ -111,9 +111,8 @@ fn journal(steps: &[Step], end: &End) -> Vec<Entry> {
             Step::Expire { which } => {
                 take(&mut open, *which).map(|request| Journaled::Expired { request })
             }
-            Step::Withdraw { which } => {
-                take(&mut open, *which).map(|request| Journaled::Withdrawn { request })
-            }
+            Step::Withdraw { which } => take(&mut open, *which)
+                .map(|request| Journaled::Withdrawn { request, by: None, reason: None }),
             Step::Give { shaped } => {
                 let shape = json!({ "a2a": { "artifacts": [
                     { "chunks": [[{ "text": "a" }], [{ "text": "b" }]] }, { "parts": [{ "data": 1 }] },
@@ -121,7 +120,7 @@ fn journal(steps: &[Step], end: &End) -> Vec<Entry> {
                 let value = if *shaped { shape } else { json!(format!("output {n}")) };
                 Some(Journaled::Output { activation: 1, value: Payload::value(value) })
             }
-            Step::Pause => Some(Journaled::Paused { by: Actor::local() }),
+            Step::Pause => Some(Journaled::Paused { by: Actor::local(), reason: None }),
             Step::Resume => Some(Journaled::Resumed { by: Actor::local() }),
         };
         events.extend(event);

@@ -184,7 +184,10 @@ fn named(body: &RequestBody, kind: DecisionKind) -> Value {
             let fields = json!({ "decision": name, "reason": text, "then": then });
             object(fields, &["decision"], body, true)
         }
-        DecisionKind::Revise | DecisionKind::Redo | DecisionKind::Retry => {
+        DecisionKind::Revise
+        | DecisionKind::Redo
+        | DecisionKind::Retry
+        | DecisionKind::Rollback => {
             object(json!({ "decision": name, "feedback": text }), &["decision"], body, false)
         }
         DecisionKind::Skip | DecisionKind::Abort => {
@@ -229,7 +232,12 @@ fn approved(fields: &Map<String, Value>) -> Result<Decision, Vec<String>> {
     Ok(match (fields["approved"] == true, fields.get("editedArgs")) {
         (true, Some(value)) => Decision::Edit { value: value.clone(), note: note.or(reason) },
         (true, None) => Decision::Approve { note: note.or(reason), remember },
-        (false, _) => Decision::Reject { reason: reason.or(note), then: Then::Continue, remember },
+        (false, _) => Decision::Reject {
+            reason: reason.or(note),
+            then: Then::Continue,
+            siblings: None,
+            remember,
+        },
     })
 }
 

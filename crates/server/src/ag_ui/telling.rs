@@ -103,7 +103,7 @@ impl Telling {
                 Since::Answered(wanted),
                 Event::Decided { request, .. }
                 | Event::Expired { request }
-                | Event::Withdrawn { request },
+                | Event::Withdrawn { request, .. },
             ) => wanted.contains(request),
             (Since::Answered(_), _) => false,
         }
@@ -147,7 +147,7 @@ impl Telling {
             Event::ChildEnded { activation, key, outcome } => {
                 self.progress.part_ended(events, *activation, key, outcome);
             }
-            Event::Decided { request, decision, by } => {
+            Event::Decided { request, decision, by, .. } => {
                 let value = json!({
                     "interruptId": self.run.request(*request), "decision": decision.kind(), "by": by,
                 });

@@ -18,6 +18,8 @@ fn asked(question: Value) -> Request {
         body: Question::read(&question).unwrap().to_request().unwrap(),
         created_at: Timestamp(0),
         decision: None,
+        withdrawn: None,
+        deferred_until: None,
     }
 }
 

@@ -127,7 +127,8 @@ impl Answer {
             | Decision::Abort { reason } => self.reason.clone_from(reason),
             Decision::Revise { feedback }
             | Decision::Redo { feedback }
-            | Decision::Retry { feedback } => self.note.clone_from(feedback),
+            | Decision::Retry { feedback }
+            | Decision::Rollback { feedback } => self.note.clone_from(feedback),
         }
         if approval {
             self.approved =
