@@ -72,6 +72,8 @@ async fn what_cannot_be_taken_is_refused_and_changes_nothing() {
             error.to_string().contains("accepted: 1 (Union Hall), 2 (The Glasshouse)"),
             "{error}"
         );
+        let (code, error) = planner.refused(reply(&asked, "m2", &"x".repeat(200_000))).await;
+        assert_eq!((code, error.to_string().contains("at most")), (-32602, true));
         let mut unknown = message("m2", "1");
         unknown["taskId"] = "run_nothing".into();
         assert_eq!(planner.refused(unknown.clone()).await.0, -32001);
