@@ -13,6 +13,11 @@ fn parts(task: &Value) -> &Value {
     &task["artifacts"][0]["parts"]
 }
 
+/// What each event of a stream is.
+fn kinds(told: &[Value]) -> Vec<&str> {
+    told.iter().map(|event| event.as_object().unwrap().keys().next().unwrap().as_str()).collect()
+}
+
 #[tokio::test]
 async fn every_behaviour_of_the_kits_over_both_bindings() {
     let server = place().serve();
@@ -62,18 +67,30 @@ async fn streams_tell_the_task_and_then_each_step() {
     let server = place().serve();
     for binding in BINDINGS {
         let kit = Agent::of(&server, "kit", binding);
+        for id in [
+            "tck-stream-001",
+            "tck-stream-003",
+            "tck-stream-ordering-001",
+            "tck-stream-artifact-text",
+            "tck-stream-artifact-file",
+        ] {
+            let sent = json!({ "message": message(&format!("{id}-x"), "go") });
+            let told = kit.events("SendStreamingMessage", sent).await;
+            assert_eq!(
+                kinds(&told),
+                ["task", "statusUpdate", "artifactUpdate", "statusUpdate"],
+                "{id}"
+            );
+            assert_eq!(state(told.last().unwrap()), "COMPLETED");
+        }
         let told = kit
             .events(
                 "SendStreamingMessage",
                 json!({ "message": message("tck-stream-artifact-chunked-1", "go") }),
             )
             .await;
-        let kinds: Vec<&str> = told
-            .iter()
-            .map(|event| event.as_object().unwrap().keys().next().unwrap().as_str())
-            .collect();
         assert_eq!(
-            kinds,
+            kinds(&told),
             ["task", "statusUpdate", "artifactUpdate", "artifactUpdate", "statusUpdate"],
             "{told:?}"
         );
@@ -325,6 +342,7 @@ async fn versions_methods_and_bodies_are_checked() {
     for (path, status) in [
         ("/a2a/kit/tasks/run_x", 404),
         ("/a2a/kit/tasks/run_x:dance", 404),
+        ("/a2a/kit/tasks/run_x?historyLength=all", 400),
         ("/a2a/kit/tasks/run_x/pushNotificationConfigs", 400),
         ("/a2a/kit/local/tasks", 200),
         ("/a2a/kit/elsewhere/tasks", 400),
@@ -418,5 +436,25 @@ async fn ends_say_why() {
         assert_eq!(state(&stopped), "CANCELED", "{stopped}");
         assert_eq!(stopped["status"]["message"]["parts"][0]["text"], "stopped by local");
         assert_eq!(planner.get(&text(&task["id"])).await, stopped);
+    }
+}
+
+#[tokio::test]
+async fn who_is_asked_need_not_wait_for_what_others_do() {
+    let place = place();
+    let busy = "workflow: busy\npattern: graph\nstart: both\nexecutors:\n  both: { transform: input }\n  \
+                ask: { ask: { prompt: 'Well?', kind: approval } }\nagents:\n  a: { instructions: Wait. }\nedges:\n  \
+                - { from: both, to: ask }\n  - { from: both, to: a }\n";
+    std::fs::write(place.path("flows/busy.yaml"), busy).unwrap();
+    std::fs::write(place.path("flows/busy.script.yaml"), "- { text: done, delay: 60s }\n").unwrap();
+    let server = place.serve();
+    for binding in BINDINGS {
+        let since = std::time::Instant::now();
+        let agent = Agent::of(&server, "busy", binding);
+        assert_eq!(state(&agent.send(message("m1", "go")).await), "INPUT_REQUIRED");
+        let sent = json!({ "message": message("m1", "go") });
+        let told = agent.events("SendStreamingMessage", sent).await;
+        assert_eq!(state(told.last().unwrap()), "INPUT_REQUIRED", "{told:?}");
+        assert!(since.elapsed() < Duration::from_secs(30));
     }
 }

@@ -33,7 +33,12 @@ async fn a_party_is_planned_and_what_was_said_is_kept() {
         assert_eq!(budget["history"][2]["contextId"], venue["contextId"]);
         let q2 = text(&budget["status"]["message"]["messageId"]);
 
-        let request = &budget["status"]["message"]["parts"][1]["data"]["requestId"];
+        let facts = &budget["status"]["message"]["parts"][1]["data"];
+        assert_eq!(
+            (&facts["schema"]["type"], &facts["editSchema"]["type"]),
+            (&json!("string"), &json!("object"))
+        );
+        let request = &facts["requestId"];
         let approve = json!({ "messageId": "m3", "role": "ROLE_USER", "taskId": budget["id"], "contextId": budget["contextId"],
             "parts": [{ "data": { "requestId": request, "decision": "approve" } }] });
         let diet = planner.send(approve).await;
@@ -72,6 +77,8 @@ async fn what_cannot_be_taken_is_refused_and_changes_nothing() {
             error.to_string().contains("accepted: 1 (Union Hall), 2 (The Glasshouse)"),
             "{error}"
         );
+        let (code, error) = planner.refused(reply(&asked, "m2", &"x".repeat(200_000))).await;
+        assert_eq!((code, error.to_string().contains("at most")), (-32602, true));
         let mut unknown = message("m2", "1");
         unknown["taskId"] = "run_nothing".into();
         assert_eq!(planner.refused(unknown.clone()).await.0, -32001);
@@ -330,4 +337,30 @@ async fn a_context_may_have_several_tasks() {
         .request(Method::POST, "/a2a/ask/message:send")
         .json(&json!({ "message": reply(&task, "m2", "yes") }));
     assert_eq!(again.send().await.unwrap().status(), 400);
+}
+
+/// One server's workflow as an agent in another's.
+#[tokio::test]
+async fn servers_are_agents_to_each_other() {
+    let far = place().serve();
+    let place = place();
+    let config = format!("[a2a.planner]\nurl = \"{}/a2a/event_planner\"\n", far.url);
+    std::fs::write(place.path("signoff.toml"), config).unwrap();
+    let near = "workflow: near\npattern: sequential\nsequential: { agents: [planner] }\nagents:\n  \
+                planner: { name: Planner, remote: planner }\n";
+    std::fs::write(place.path("flows/near.yaml"), near).unwrap();
+    let server = place.serve();
+    let run = server.start("near", PARTY).await;
+    for says in ["The Glasshouse", "yes", "vegan"] {
+        let request = server.pending(&run).await;
+        let decision = json!({ "decision": "respond", "content": says });
+        let (status, decided) = server.decide(&request, &decision).await;
+        assert_eq!(status, 200, "{says}: {decided}");
+    }
+    let done = server.at_rest(&run).await;
+    assert_eq!(done["status"], "completed", "{done}");
+    let output = done["output"].to_string();
+    assert!(output.contains("The Glasshouse") && output.contains("vegan"), "{output}");
+    let tasks = Agent::of(&far, "event_planner", Binding::Rest).call("ListTasks", json!({})).await;
+    assert_eq!(tasks.unwrap()["totalSize"], 1, "it is one task");
 }

@@ -206,7 +206,7 @@ fn cached(app: &App, uri: &Uri, headers: &HeaderMap, definition: &Definition) ->
     let fields = response.headers_mut();
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static(KEPT));
     // It says by which name the server was asked, and in which version.
-    fields.insert(header::VARY, HeaderValue::from_static("host, a2a-version"));
+    fields.insert(header::VARY, HeaderValue::from_static("host, x-forwarded-proto, a2a-version"));
     for (name, value) in [(header::ETAG, tag), (header::LAST_MODIFIED, app.since.http_date())] {
         if let Ok(value) = HeaderValue::from_str(&value) {
             fields.insert(name, value);

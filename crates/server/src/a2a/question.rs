@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use signoff_a2a::wire::{Message, Part, Role};
-use signoff_core::{RequestBody, RequestId};
+use signoff_core::answer::accepted;
+use signoff_core::{DecisionKind, RequestBody, RequestId};
 
 use crate::bridge::written;
 
@@ -23,9 +24,12 @@ fn facts(id: &RequestId, body: &RequestBody) -> Value {
         "requestId": id,
         "kind": body.kind,
         "prompt": body.prompt,
-        "schema": body.response_schema,
+        "schema": schema(body),
         "allowed": body.allowed,
     });
+    if body.allowed.contains(&DecisionKind::Edit) {
+        facts["editSchema"] = body.response_schema.clone();
+    }
     if !body.options.is_empty() {
         facts["options"] = json!(body.options);
     }
@@ -42,4 +46,12 @@ fn facts(id: &RequestId, body: &RequestBody) -> Value {
         facts["expiresAt"] = at.rfc3339().into();
     }
     facts
+}
+
+/// What an answer must fit. Where something is to be decided and not answered, that is text which says so.
+fn schema(body: &RequestBody) -> Value {
+    if body.allowed.contains(&DecisionKind::Respond) {
+        return body.response_schema.clone();
+    }
+    json!({ "type": "string", "minLength": 1, "description": accepted(body) })
 }
