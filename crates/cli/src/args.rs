@@ -449,7 +449,7 @@ pub(crate) enum WebhookCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Ask through this server instead of the data directory; a token comes from SIGNOFF_TOKEN
+    /// Ask through this server instead of the data directory; a token comes from `SIGNOFF_TOKEN`
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     /// In whose name it is asked

@@ -49,8 +49,8 @@ pub(crate) fn over_stdio(place: &Place, more: &[&str]) -> Value {
 
 /// These settings and those.
 pub(crate) fn with(mut settings: Value, more: Value) -> Value {
-    let fields = settings.as_object_mut().unwrap();
-    fields.extend(more.as_object().unwrap().clone());
+    let Value::Object(more) = more else { panic!("{more} is not an object") };
+    settings.as_object_mut().unwrap().extend(more);
     settings
 }
 
@@ -81,7 +81,9 @@ impl Mcp {
 
     /// Begins a call.
     pub(crate) fn call(&mut self, name: &str, arguments: Value) -> u32 {
-        self.begin(json!({ "op": "call", "name": name, "arguments": arguments }))
+        let mut operation = json!({ "op": "call", "name": name });
+        operation["arguments"] = arguments;
+        self.begin(operation)
     }
 
     /// The next thing that is told and that `wanted` likes. What is told before stays.
@@ -134,7 +136,8 @@ impl Mcp {
 
     /// What the user of the client says to the next form.
     pub(crate) fn user_says(&mut self, action: &str, content: Option<Value>) {
-        let said = json!({ "op": "answer", "action": action, "content": content });
+        let mut said = json!({ "op": "answer", "action": action });
+        said["content"] = content.unwrap_or_default();
         self.process.say(&said.to_string());
     }
 

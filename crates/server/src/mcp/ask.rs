@@ -21,14 +21,14 @@ use signoff_runtime::{ASK_HUMAN, REQUEST_APPROVAL};
 
 use super::arguments::{self, AskHuman, GetAnswer, RequestApproval, invalid};
 use super::call::Call;
-use super::outcome::Answer;
+use super::outcome::Outcome;
 use super::{elicit, kept, task, wait};
 use crate::api::{self, Start, start_run};
 use crate::error::{ApiError, Problem};
 use crate::extract::from_value;
 
 /// The longest that a form of the client's user is waited for.
-const FORM_OPEN: Duration = Duration::from_secs(10 * 60);
+const FORM_OPEN: Duration = Duration::from_mins(10);
 /// Under this name a client may say which call it is, where the arguments have no key.
 const CALL_KEY: &str = "dev.signoff/idempotencyKey";
 
@@ -200,5 +200,5 @@ impl Call {
 
 /// A request as the result of a call.
 pub(super) fn result(request: &Request) -> Result<CallToolResult, ApiError> {
-    Ok(CallToolResult::structured(Answer::of(request).to_value()?))
+    Ok(CallToolResult::structured(Outcome::of(request).to_value()?))
 }

@@ -30,7 +30,7 @@ static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The most sessions that this process has in memory.
 const MAX_SESSIONS: usize = 10_000;
 /// How long a session stays in memory that nobody uses. It can come back.
-const SESSION_RESTS: Duration = Duration::from_secs(15 * 60);
+const SESSION_RESTS: Duration = Duration::from_mins(15);
 /// How long calls may take to say that they end because the server stops.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 

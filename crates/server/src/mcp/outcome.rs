@@ -27,7 +27,7 @@ pub(super) enum Standing {
 
 /// A question as it stands, and the answer to it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Answer {
+pub(super) struct Outcome {
     /// Where it stands: only `answered` is an answer.
     pub(super) status: Standing,
     /// The id of the request.
@@ -75,11 +75,11 @@ pub(super) struct Answer {
     next: Option<String>,
 }
 
-impl Answer {
+impl Outcome {
     /// What there is to say of a request.
     pub(super) fn of(request: &Request) -> Self {
         let approval = request.body.allowed.contains(&DecisionKind::Approve);
-        let mut answer = Self {
+        let mut outcome = Self {
             status: standing(request.status),
             request: request.id.to_string(),
             run: request.run.to_string(),
@@ -98,17 +98,17 @@ impl Answer {
             next: None,
         };
         if let Some(taken) = &request.decision {
-            answer.decision = Some(taken.decision.kind());
-            answer.by = Some(taken.by.to_string());
-            answer.at = Some(taken.at.rfc3339());
-            answer.decided(&taken.decision, request, approval);
+            outcome.decision = Some(taken.decision.kind());
+            outcome.by = Some(taken.by.to_string());
+            outcome.at = Some(taken.at.rfc3339());
+            outcome.decided(&taken.decision, request, approval);
         }
-        answer.next = next(answer.status, &request.id, approval);
-        if answer.status == Standing::Pending {
-            answer.poll_after_seconds = Some(POLL_AFTER);
-            answer.address = Some(format!("/v1/requests/{}", request.id));
+        outcome.next = next(outcome.status, &request.id, approval);
+        if outcome.status == Standing::Pending {
+            outcome.poll_after_seconds = Some(POLL_AFTER);
+            outcome.address = Some(format!("/v1/requests/{}", request.id));
         }
-        answer
+        outcome
     }
 
     fn decided(&mut self, decision: &Decision, request: &Request, approval: bool) {

@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use rmcp::model::{Implementation, InitializeRequestParams, TASKS_EXTENSION_ID};
+use rmcp::model::{Implementation, InitializeRequestParams, JsonObject, TASKS_EXTENSION_ID};
 use rmcp::transport::streamable_http_server::session::{
     SessionState, SessionStore, SessionStoreError,
 };
@@ -62,7 +62,7 @@ fn short(client: InitializeRequestParams) -> InitializeRequestParams {
     let mut capabilities = client.capabilities;
     let tasks =
         capabilities.extensions.as_mut().and_then(|all| all.remove_entry(TASKS_EXTENSION_ID));
-    capabilities.extensions = tasks.map(|(name, _)| [(name, Default::default())].into());
+    capabilities.extensions = tasks.map(|(name, _)| [(name, JsonObject::default())].into());
     capabilities.experimental = None;
     let name = text::clean(&client.client_info.name, MAX_NAME);
     let version = text::clean(&client.client_info.version, MAX_NAME);

@@ -11,7 +11,7 @@ use super::arguments::{
     AskHuman, GetAnswer, GetRequest, GetRun, ListRequests, ListRuns, Nothing, RequestApproval,
     StartWorkflow,
 };
-use super::outcome::Answer;
+use super::outcome::Outcome;
 use crate::shape::{List, Request, Run, WorkflowSummary};
 
 /// What a client's model is told before anything else.
@@ -25,7 +25,7 @@ anything here yourself.";
 /// All tools.
 pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     vec![
-        tool::<AskHuman, Answer>(
+        tool::<AskHuman, Outcome>(
             "ask_human",
             "Ask a person",
             "Asks a person a question and gives back the answer. Ask when an essential fact is missing or a \
@@ -34,7 +34,7 @@ pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
              status `pending`: then call get_answer with its `request`.",
             asks(),
         ),
-        tool::<RequestApproval, Answer>(
+        tool::<RequestApproval, Outcome>(
             "request_approval",
             "Ask for approval",
             "Asks a person to agree to something before you do it: deleting, paying, sending, deploying. Put \
@@ -43,7 +43,7 @@ pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
              status `pending`: then call get_answer with its `request`.",
             asks(),
         ),
-        tool::<GetAnswer, Answer>(
+        tool::<GetAnswer, Outcome>(
             "get_answer",
             "Get the answer to a question",
             "Waits for the answer to a question that was asked before, and gives it back. If it is still \

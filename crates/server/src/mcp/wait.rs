@@ -48,7 +48,6 @@ async fn until(
         });
         match found.await? {
             (Some(request), _) if last || wanted(&request) => return Ok(request),
-            (Some(_), _) => {}
             (None, None) => return Err(unknown()),
             (None, Some(run)) if run.status == RunStatus::Failed => {
                 return Err(failed(
@@ -56,7 +55,7 @@ async fn until(
                 ));
             }
             (None, Some(run)) if last || run.status.is_over() => return Err(unknown()),
-            (None, Some(_)) => {}
+            (Some(_), _) | (None, Some(_)) => {}
         }
         tokio::select! {
             _ = listening.next() => {}
