@@ -82,5 +82,7 @@ fn request(n: u32) -> Request {
         body,
         created_at: Timestamp(NOW.0 - i64::from(n) * 1_000),
         decision: None,
+        withdrawn: None,
+        deferred_until: None,
     }
 }

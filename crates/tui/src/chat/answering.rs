@@ -170,6 +170,8 @@ impl Chat {
             body,
             created_at: self.now,
             decision: None,
+            withdrawn: None,
+            deferred_until: None,
         };
         if self.waiting.iter().any(|waiting| waiting.request.id == request.id) {
             return Vec::new();

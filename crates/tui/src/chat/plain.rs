@@ -101,6 +101,13 @@ fn decided(id: &RequestId, decision: Decision) -> Request {
         assignee: None,
         body: RequestBody::input(""),
         created_at: Timestamp(0),
-        decision: Some(TakenDecision { decision, by: Actor::local(), at: Timestamp(0) }),
+        decision: Some(TakenDecision {
+            decision,
+            by: Actor::local(),
+            at: Timestamp(0),
+            sent: None,
+        }),
+        withdrawn: None,
+        deferred_until: None,
     }
 }
