@@ -35,6 +35,10 @@ test("where there are users, somebody signs in, and decides in that name", async
     assert.equal((await server.get(`/v1/requests/${request}`)).decision.by, "ada");
     const cookie = (await page.context().cookies()).find((it) => it.name === "signoff_token");
     assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, "Strict"]);
+    // Whose token is not good any more is asked for another.
+    place.command("user", "add", "ada", "--new-token");
+    await page.getByRole("link", { name: "Runs" }).click();
+    await page.getByLabel("Token").waitFor();
     await done(page);
   } finally {
     server.child.kill("SIGKILL");

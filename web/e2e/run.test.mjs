@@ -74,6 +74,21 @@ test("F3: the graph lives: working, waiting for a person, done, how often", asyn
   });
 });
 
+test("what a model says is seen as it comes, and once", async () => {
+  await withServer(files, async (server) => {
+    const run = await server.start("relay", "go");
+    const page = await open(server, `/runs/${run}?tab=conversation`);
+    await page.getByText("is saying").waitFor();
+    const partly = await page.locator(".live .md").innerText();
+    assert(partly.length > 0 && !partly.includes("twelve"), partly);
+    await page.getByText(/eleven twelve/).waitFor();
+    await until(async () => (await page.getByText("is saying").count()) === 0, "it was said");
+    assert.equal(await page.getByText(/eleven twelve/).count(), 1);
+    await page.getByText("Completed").first().waitFor();
+    await done(page);
+  });
+});
+
 test("F4, F14: true durations, people's apart and foldable; tokens and cost for each step", async () => {
   const place = new Place(files);
   place.write("../planner.yaml", readFileSync(join(root, "examples/workflows/event_planner/script.yaml"), "utf8"));

@@ -207,18 +207,35 @@ export async function done(page) {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** No violation of WCAG A or AA. */
-export async function accessible(page, what) {
-  // The page's own policy lets no foreign script in; a debugger may.
-  const session = await page.context().newCDPSession(page);
-  await session.send("Runtime.evaluate", { expression: axe });
-  const answer = await session.send("Runtime.evaluate", {
+async function violations(session) {
+  const { result } = await session.send("Runtime.evaluate", {
     expression: `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"] }).then((it) => JSON.stringify(it.violations.map((v) => ({ id: v.id, nodes: v.nodes.map((n) => n.html.slice(0, 160) + " :: " + (n.any[0]?.message ?? n.all[0]?.message ?? "")) }))))`,
     awaitPromise: true,
     returnByValue: true,
   });
+  return JSON.parse(result.value);
+}
+
+/** As it stands now: no violation of WCAG A or AA, and nothing beyond the edge; wide and narrow, light and dark. */
+export async function accessible(page, what) {
+  const before = page.viewportSize();
+  // The page's own policy lets no foreign script in; a debugger may.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: axe });
+  for (const size of [before, before.width === PHONE.width ? DESKTOP : PHONE]) {
+    await page.setViewportSize(size);
+    for (const colorScheme of ["dark", "light"]) {
+      await page.emulateMedia({ colorScheme });
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      // At the end nothing lies below what sticks to the edge.
+      await page.evaluate((narrow) => scrollTo(0, narrow ? document.documentElement.scrollHeight : 0), size.width === PHONE.width);
+      const where = `${what}, ${size.width} px, ${colorScheme}`;
+      assert.deepEqual(await violations(session), [], `${where}: violations`);
+      await fits(page, where);
+    }
+  }
   await session.detach();
-  assert.deepEqual(JSON.parse(answer.result.value), [], `${what}: violations`);
+  await page.setViewportSize(before);
 }
 
 /** Nothing reaches beyond the edge. */

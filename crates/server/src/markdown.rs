@@ -112,9 +112,9 @@ fn lower(level: HeadingLevel) -> HeadingLevel {
 }
 
 fn is_safe(to: &str) -> bool {
-    let begins =
-        |scheme: &&str| to.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme));
-    SCHEMES.iter().any(|scheme| begins(&scheme))
+    SCHEMES.iter().any(|scheme| {
+        to.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+    })
 }
 
 fn escaped(text: &str) -> String {

@@ -56,7 +56,9 @@ pub fn calendar_file<'a>(
 ) -> Option<String> {
     let mut document = Document::empty(name);
     let events: Vec<Event> = events.into_iter().filter_map(Event::told).collect();
-    events.iter().for_each(|event| document.add(event.lines(now)));
+    for event in &events {
+        document.add(event.lines(now));
+    }
     (!events.is_empty()).then(|| document.text())
 }
 

@@ -47,6 +47,8 @@ class Inbox {
       (live) => {
         const back = live && !this.live;
         this.live = live;
+        // A stream does not say why it is refused; a question does, if the token is not good any more.
+        if (!live) void this.#count();
         if (!back) return;
         // Begin to listen, then read: nothing is missed.
         void this.read();

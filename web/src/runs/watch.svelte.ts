@@ -36,6 +36,8 @@ export class Watch {
       this.workflow = workflow;
       this.error = undefined;
       await this.#read(run.head);
+      // The journal may have grown while it was read, to its end perhaps: then the run is not as it was.
+      if (this.journal.head !== run.head) void this.refresh();
       this.#follow();
     } catch (error) {
       this.error = error;

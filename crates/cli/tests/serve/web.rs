@@ -105,12 +105,12 @@ async fn markdown_is_made_harmless_for_everybody_who_may_look() {
     let place = Place::new();
     let eve = add(&place, &["eve", "--role", "viewer"]);
     let server = place.serve();
-    let texts = json!({ "texts": ["# Hi\n\n<script>x</script> [a](javascript:x)", "a\u{202e}b"] });
+    let texts = json!({ "texts": ["# Hi\n\nsee <b>x</b> [a](javascript:x)", "a\u{202e}b"] });
     let (status, made) = post(&server, &eve, "/v1/markdown", texts).await;
     assert_eq!(status, 200, "{made}");
     assert_eq!(
         made["html"],
-        json!(["<h2>Hi</h2>\n<p>&lt;script&gt;x&lt;/script&gt; a</p>\n", "<p>a⟨U+202E⟩b</p>\n"])
+        json!(["<h2>Hi</h2>\n<p>see &lt;b&gt;x&lt;/b&gt; a</p>\n", "<p>a⟨U+202E⟩b</p>\n"])
     );
     let many = json!({ "texts": vec!["x"; 501] });
     let (status, refused) = post(&server, &eve, "/v1/markdown", many).await;

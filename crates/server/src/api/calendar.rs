@@ -64,7 +64,9 @@ fn file(engine: &Engine, run: &RunId) -> Result<String, ApiError> {
             let entries = store.entries(&part.id, after, PAGE)?;
             let Some(last) = entries.last() else { break };
             after = last.seq;
-            entries.iter().for_each(|entry| note(&mut events, &entry.event));
+            for entry in &entries {
+                note(&mut events, &entry.event);
+            }
         }
     }
     calendar_file(&record.workflow, &events, engine.clock().now())
