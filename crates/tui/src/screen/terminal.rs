@@ -24,6 +24,9 @@ pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     events: Option<EventStream>,
     title: String,
+    /// Told to stop, the terminal is given back first.
+    #[cfg(unix)]
+    stop: tokio::signal::unix::Signal,
 }
 
 impl Screen {
@@ -35,9 +38,17 @@ impl Screen {
             give_back();
             before(panic);
         }));
+        #[cfg(unix)]
+        let stop = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
         enter()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        Ok(Self { terminal, events: Some(EventStream::new()), title: String::new() })
+        Ok(Self {
+            terminal,
+            events: Some(EventStream::new()),
+            title: String::new(),
+            #[cfg(unix)]
+            stop,
+        })
     }
 
     /// Draws a frame, which is seen as a whole.
@@ -51,7 +62,15 @@ impl Screen {
     pub async fn next(&mut self) -> Option<Input> {
         let events = self.events.as_mut()?;
         loop {
-            return Some(match events.next().await?.ok()? {
+            #[cfg(unix)]
+            let stopped = self.stop.recv();
+            #[cfg(not(unix))]
+            let stopped = std::future::pending::<Option<()>>();
+            let event = tokio::select! {
+                event = events.next() => event?.ok()?,
+                _ = stopped => return None,
+            };
+            return Some(match event {
                 Event::Key(key) if key.kind == KeyEventKind::Release => continue,
                 Event::Key(key) => Input::Key(key),
                 Event::Paste(text) => Input::Paste(text),
