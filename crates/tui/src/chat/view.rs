@@ -384,11 +384,13 @@ impl Chat {
         let area = Rect { x: 0, y: status.y - height, width: status.width, height };
         frame.render_widget(Clear, area);
         let columns = usize::from(area.width);
+        let longest = completions.iter().map(|(text, _)| width(text)).max().unwrap_or(0);
+        let names = longest.clamp(18, columns.max(19) - 1);
         let rows =
             completions.iter().enumerate().skip(first).take(count).map(|(n, (text, about))| {
                 let here = n == self.completion;
                 let mark = if here { "▸ " } else { "  " };
-                let row = fit(&format!("{mark}{} {about}", column(text, 18)), columns);
+                let row = fit(&format!("{mark}{} {about}", column(text, names)), columns);
                 Line::styled(
                     column(&row, columns),
                     if here { self.theme().chosen() } else { Style::new() },

@@ -6,7 +6,7 @@ use crossterm::event::{
     DisableBracketedPaste, EnableBracketedPaste, Event, EventStream, KeyCode, KeyEventKind,
     KeyModifiers,
 };
-use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size};
+use crossterm::terminal::{Clear, ClearType, disable_raw_mode, enable_raw_mode, size};
 use crossterm::{cursor, execute};
 use futures_util::StreamExt as _;
 use ratatui::backend::CrosstermBackend;
@@ -130,8 +130,14 @@ impl Drop for Inline {
     fn drop(&mut self) {
         self.events = None;
         // Nobody can be told if this fails.
-        let _ = self.terminal.clear();
-        let _ = execute!(io::stderr(), DisableBracketedPaste, cursor::Show);
+        let area = self.terminal.get_frame().area();
+        let _ = execute!(
+            io::stderr(),
+            cursor::MoveTo(area.x, area.y),
+            Clear(ClearType::FromCursorDown),
+            DisableBracketedPaste,
+            cursor::Show
+        );
         let _ = disable_raw_mode();
     }
 }

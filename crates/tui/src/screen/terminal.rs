@@ -7,8 +7,8 @@ use crossterm::event::{
     EventStream, KeyEventKind,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    SetTitle, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute};
 use futures_util::StreamExt as _;
@@ -106,7 +106,9 @@ impl Screen {
         give_back();
         let done = work();
         enter()?;
-        self.terminal.clear()?;
+        execute!(io::stdout(), Clear(ClearType::All))?;
+        // Knows nothing of what was shown before, and draws all of it.
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         self.events = Some(EventStream::new());
         Ok(done)
     }
