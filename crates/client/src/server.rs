@@ -220,7 +220,7 @@ impl Server {
         }
         let body = json!({ "items": items });
         let mut answer: Value = self.post("/v1/requests/decisions", &body).await?;
-        let Value::Array(results) = answer["data"].take() else {
+        let Value::Array(results) = answer["results"].take() else {
             return Err(ClientError::strange("no results"));
         };
         let one = |mut result: Value| match result.get_mut("error").map(Value::take) {

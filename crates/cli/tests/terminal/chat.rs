@@ -230,6 +230,7 @@ async fn commands_take_arguments_and_are_completed() {
     screen.shows("May I go on?");
     screen.shows("┆ delivered");
     screen.keys("\u{1b}");
+    screen.shows("put away, undecided");
     screen.say("/answer no, too early");
     screen.shows("you rejected: too early");
     screen.shows("idle");

@@ -102,14 +102,13 @@ impl Screen {
 
     /// Gives the terminal to something else for a while.
     pub fn lend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
-        self.events = None;
+        // Between two inputs nobody reads the terminal, so that whoever it is lent to gets every key.
         give_back();
         let done = work();
         enter()?;
         execute!(io::stdout(), Clear(ClearType::All))?;
         // Knows nothing of what was shown before, and draws all of it.
         self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        self.events = Some(EventStream::new());
         Ok(done)
     }
 }
