@@ -220,7 +220,7 @@ impl Server {
         }
         let body = json!({ "items": items });
         let mut answer: Value = self.post("/v1/requests/decisions", &body).await?;
-        let Value::Array(results) = answer["data"].take() else {
+        let Value::Array(results) = answer["results"].take() else {
             return Err(ClientError::strange("no results"));
         };
         let one = |mut result: Value| match result.get_mut("error").map(Value::take) {
@@ -345,4 +345,30 @@ pub(crate) fn segment(text: &str) -> String {
         }
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_keeps_its_token_to_itself() {
+        let address = Address::new("http://me:sgn_secret@host:8484/", None).unwrap();
+        assert_eq!(address.shown(), "http://host:8484");
+        assert!(!format!("{address:?}").contains("sgn_secret"));
+        let request = address.request(Method::GET, "/v1/session", None).unwrap();
+        assert_eq!(request.headers[AUTHORIZATION], "Bearer sgn_secret");
+        assert_eq!(request.url.as_str(), "http://host:8484/v1/session");
+        let other = Address::new("https://host/base", Some("t")).unwrap();
+        assert_eq!(other.at("/x").unwrap().as_str(), "https://host/base/x");
+        for wrong in ["", "host:8484", "ftp://host", "nonsense"] {
+            assert!(matches!(Address::new(wrong, None), Err(ClientError::Address(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn text_is_one_part_of_a_path() {
+        assert_eq!(segment("req_1-2.x"), "req_1-2.x");
+        assert_eq!(segment("a/../b?c é"), "a%2F..%2Fb%3Fc%20%C3%A9");
+    }
 }

@@ -43,6 +43,13 @@ impl Editor {
         self
     }
 
+    /// The same with the cursor before all of it.
+    #[must_use]
+    pub fn at_start(mut self) -> Self {
+        self.cursor = 0;
+        self
+    }
+
     /// What was typed.
     pub fn text(&self) -> &str {
         &self.text

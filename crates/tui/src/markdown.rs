@@ -180,6 +180,7 @@ impl Page {
             TagEnd::Heading(_) => {
                 self.flush();
                 self.styles.pop();
+                self.blank();
             }
             TagEnd::BlockQuote(_) => {
                 self.flush();

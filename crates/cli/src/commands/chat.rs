@@ -20,14 +20,13 @@ pub(crate) async fn perform(app: &App, args: ChatArgs) -> Result<Exit> {
             .into());
     }
     let saved = terminal::saved()?;
-    if args.server.server.is_none()
-        && args.workflow.is_none()
-        && args.conversation.is_none()
-        && !args.resume
+    let named = args.server.server.is_some() || args.workflow.is_some();
+    let again = args.conversation.is_some() || args.resume;
+    if !named
+        && !again
+        && let Some((endpoint, workflow)) = endpoint()?
     {
-        if let Some((endpoint, workflow)) = endpoint()? {
-            return plain(endpoint, workflow, saved).await;
-        }
+        return plain(endpoint, workflow, saved).await;
     }
     let connected = connect(app, args.server.server.as_deref()).await?;
     let conversation = match args.conversation {

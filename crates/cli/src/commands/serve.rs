@@ -142,7 +142,8 @@ fn greet(app: &App, store: &dyn Store, address: SocketAddr, devui: bool) -> Resu
             "the same from a program",
         ),
         (format!("curl -N {url}/v1/runs/RUN/events"), "everything that happens in that run"),
-        (app.command_line("inbox"), "what waits for people, from a second terminal"),
+        (app.command_line("chat support_handoff"), "a conversation, from a second terminal"),
+        (app.command_line("inbox"), "all that waits for people, from another one"),
     ] {
         out::line(&format!("  {}\n    {}", style.accent(&command), style.dim(what)))?;
     }

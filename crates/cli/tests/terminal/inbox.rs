@@ -49,7 +49,7 @@ async fn of_three_who_decide_one_wins_and_all_are_told() {
     server.start("ask", "one").await;
     let request = server.pending(1).await.remove(0);
     let mut one = inbox(&place, &server, (120, 30));
-    let mut two = place.open(
+    let two = place.open(
         &[
             "chat",
             "--server",

@@ -104,7 +104,7 @@ async fn our_own_server_is_an_endpoint_too() {
         screen.shows("The workflow asks you");
         for (answer, then) in [
             ("The box was crushed.", "Where should"),
-            ("12 Main Street", "It arrives within three working days"),
+            ("12 Main Street", "within three working days"),
         ] {
             screen.keys(answer);
             screen.shows(&format!("┃ {answer}"));

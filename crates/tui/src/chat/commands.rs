@@ -299,16 +299,12 @@ impl Chat {
     }
 
     fn cancel(&mut self, reason: &str) -> Vec<Effect> {
-        match (&self.run, self.phase) {
-            (Some(run), Phase::Running | Phase::Awaiting | Phase::Continuing) => {
-                let reason = if reason.is_empty() { "stopped from the chat" } else { reason };
-                vec![Effect::Cancel(run.clone(), reason.to_owned())]
-            }
-            _ => {
-                self.say("no run is under way", true);
-                Vec::new()
-            }
-        }
+        let Some(run) = self.run.clone().filter(|_| self.phase != Phase::Idle) else {
+            self.say("no run is under way", true);
+            return Vec::new();
+        };
+        let reason = if reason.is_empty() { "stopped from the chat" } else { reason };
+        vec![Effect::Cancel(run, reason.to_owned())]
     }
 
     fn fork(&mut self, rest: &str) -> Vec<Effect> {

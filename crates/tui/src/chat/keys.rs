@@ -20,7 +20,7 @@ impl Chat {
                 return Vec::new();
             }
             KeyCode::PageUp if self.focus == Focus::Panel => {
-                self.panel_scrolled = self.panel_scrolled.saturating_sub(5)
+                self.panel_scrolled = self.panel_scrolled.saturating_sub(5);
             }
             KeyCode::PageDown if self.focus == Focus::Panel => self.panel_scrolled += 5,
             KeyCode::PageUp => self.scrolled = self.scrolled.saturating_add(PAGE),
@@ -71,7 +71,7 @@ impl Chat {
             }
             KeyCode::Tab => self.show_panel(),
             KeyCode::Up if !completions.is_empty() => {
-                self.completion = self.completion.saturating_sub(1)
+                self.completion = self.completion.saturating_sub(1);
             }
             KeyCode::Down if !completions.is_empty() => {
                 self.completion = (self.completion + 1).min(completions.len() - 1);
@@ -219,7 +219,7 @@ impl Chat {
         match key.code {
             KeyCode::Up => self.picker.at = self.picker.at.saturating_sub(1),
             KeyCode::Down => {
-                self.picker.at = (self.picker.at + 1).min(self.picker.of.len().saturating_sub(1))
+                self.picker.at = (self.picker.at + 1).min(self.picker.of.len().saturating_sub(1));
             }
             KeyCode::Esc => self.focus = Focus::Composer,
             KeyCode::Enter => {

@@ -171,6 +171,7 @@ pub enum Told {
 }
 
 /// A chat.
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 #[derive(Debug)]
 pub struct Chat {
     /// Who we are.

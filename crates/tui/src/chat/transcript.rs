@@ -115,6 +115,18 @@ impl Transcript {
         }
     }
 
+    /// What agents are saying and have not said yet. What was on its way when the whole came is not shown again.
+    pub(super) fn live(&self) -> impl DoubleEndedIterator<Item = &(String, String)> {
+        self.saying.iter().filter(|(who, saying)| {
+            let said = self.items.iter().rev().take(12).find_map(|item| match item {
+                Item::Agent { agent, text } if agent == who => Some(text),
+                _ => None,
+            });
+            let data = saying.trim_start().starts_with('{');
+            !data && said.is_none_or(|said| !said.contains(saying.trim()))
+        })
+    }
+
     /// What that agent was saying does not count.
     pub(super) fn restart(&mut self, agent: &str) {
         self.saying.retain(|(who, _)| who != agent);
@@ -160,7 +172,9 @@ impl Transcript {
             Event::Delivered(delivered) => {
                 self.working.insert(delivered.activation, delivered.to.to_string());
             }
+            Event::Asked { .. } => self.restart(&what.who),
             Event::Completed(completed) => {
+                self.restart(&what.who);
                 self.working.remove(&completed.activation);
                 for next in &completed.next {
                     self.working.insert(next.activation, next.to.to_string());
@@ -296,7 +310,7 @@ impl Transcript {
 }
 
 /// Whether a text is what agents hand each other as data.
-pub(super) fn is_data(text: &str) -> bool {
+fn is_data(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
 

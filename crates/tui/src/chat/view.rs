@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::commands::ALL;
-use super::transcript::{Item, is_data};
+use super::transcript::Item;
 use super::{Chat, Focus, Phase, Waiting};
 use crate::markdown;
 use crate::overlay::{overlay, scroll};
@@ -122,13 +122,11 @@ impl Chat {
         // From the end, as far as it is seen.
         let mut blocks: Vec<Vec<Line<'static>>> = Vec::new();
         let mut count = 0;
-        for (agent, text) in self.transcript.saying.iter().rev() {
-            if !is_data(text) && !text.trim_start().starts_with('{') {
-                let block = self
-                    .item(&Item::Agent { agent: agent.clone(), text: format!("{text}▍") }, columns);
-                count += block.len() + 1;
-                blocks.push(block);
-            }
+        for (agent, text) in self.transcript.live().rev() {
+            let block =
+                self.item(&Item::Agent { agent: agent.clone(), text: format!("{text}▍") }, columns);
+            count += block.len() + 1;
+            blocks.push(block);
         }
         for item in self.transcript.items.iter().rev() {
             if count >= wanted {
@@ -384,11 +382,13 @@ impl Chat {
         let area = Rect { x: 0, y: status.y - height, width: status.width, height };
         frame.render_widget(Clear, area);
         let columns = usize::from(area.width);
+        let longest = completions.iter().map(|(text, _)| width(text)).max().unwrap_or(0);
+        let names = longest.clamp(18, columns.max(19) - 1);
         let rows =
             completions.iter().enumerate().skip(first).take(count).map(|(n, (text, about))| {
                 let here = n == self.completion;
                 let mark = if here { "▸ " } else { "  " };
-                let row = fit(&format!("{mark}{} {about}", column(text, 18)), columns);
+                let row = fit(&format!("{mark}{} {about}", column(text, names)), columns);
                 Line::styled(
                     column(&row, columns),
                     if here { self.theme().chosen() } else { Style::new() },

@@ -81,7 +81,7 @@ fn edits(body: &RequestBody, parts: &mut Vec<Part>) {
         Value::String(text) => ("Proposed", text.clone()),
         other => ("Proposed, as JSON", serde_json::to_string_pretty(other).unwrap_or_default()),
     };
-    let editor = Editor::lines().with(&was);
+    let editor = Editor::lines().with(&was).at_start();
     let was = Some(editor.text().to_owned());
     parts.push(Part::Text { label, editor, was });
 }
@@ -131,9 +131,12 @@ fn fields(schema: &Value, proposal: &Value) -> Option<Vec<Field>> {
             .collect(),
         _ => return None,
     };
+    // What has parts of its own is not a line.
+    let flat =
+        fields.iter().all(|field| !matches!(field.was, Some(Value::Array(_) | Value::Object(_))));
     // A line that loses something on the way in cannot be edited as a line.
     let whole = fields
         .iter()
         .all(|field| field.was.as_ref().is_none_or(|was| field.editor.text() == written(was)));
-    (!fields.is_empty() && fields.len() <= MAX_FIELDS && whole).then_some(fields)
+    (!fields.is_empty() && fields.len() <= MAX_FIELDS && whole && flat).then_some(fields)
 }

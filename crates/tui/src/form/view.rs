@@ -92,7 +92,15 @@ impl Form {
                     }
                 }
                 Part::Text { label, editor, .. } => {
-                    typed(&mut drawn, label, editor, columns, theme, here, 8);
+                    typed(
+                        &mut drawn,
+                        label,
+                        editor,
+                        columns,
+                        theme,
+                        here,
+                        if here { 8 } else { 4 },
+                    );
                 }
                 Part::Note(editor) => {
                     typed(

@@ -38,7 +38,7 @@ struct Row {
 impl Row {
     fn new(request: Request) -> Self {
         let body = &request.body;
-        let question = crate::text::fit(&line(&body.prompt), 300);
+        let question = crate::text::fit(&line(&body.prompt).replace("**", ""), 300);
         let agent = body.agent_path.last().map(|agent| line(agent)).unwrap_or_default();
         let words = format!(
             "{} {} {} {} {} {} {}",

@@ -59,6 +59,12 @@ impl Inbox {
                     match result {
                         Ok(request) => {
                             taken += 1;
+                            // Decided here: nothing has to be looked at any more.
+                            if self.at.as_ref() == Some(&id)
+                                && request.status != RequestStatus::Pending
+                            {
+                                self.at = None;
+                            }
                             self.take_one(request);
                         }
                         Err(error) => late.push(error.to_string()),

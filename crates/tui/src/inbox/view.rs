@@ -15,7 +15,7 @@ use crate::theme::Theme;
 use crate::words::rough;
 
 /// From so many columns on, list and request stand side by side.
-const WIDE: u16 = 100;
+const WIDE: u16 = 160;
 /// And from so many lines on, one below the other.
 const TALL: u16 = 20;
 
@@ -46,7 +46,7 @@ impl Inbox {
         self.draw_head(frame, head);
         let opened = matches!(self.focus, Focus::Detail);
         if body.width >= WIDE {
-            let list = body.width * 11 / 24;
+            let list = (body.width / 2).max(84);
             let [left, right] =
                 Layout::horizontal([Constraint::Length(list), Constraint::Min(1)]).areas(body);
             self.draw_list(frame, left);
@@ -138,7 +138,7 @@ impl Inbox {
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect) {
         let columns = usize::from(area.width);
         let rows = usize::from(area.height).saturating_sub(1);
-        let wide = columns >= 84;
+        let wide = columns >= 78;
         let mut lines = vec![Line::styled(fit(&heading(wide), columns), self.theme.dim())];
         if self.shown.is_empty() {
             let text = match (&self.link, self.loaded, self.rows.is_empty()) {
@@ -197,7 +197,7 @@ impl Inbox {
         } else {
             spans.push(Span::raw(" "));
         }
-        spans.push(Span::styled(column(body.kind.as_str(), 10) + " ", theme.accent()));
+        spans.push(Span::styled(column(body.kind.as_str(), 11) + " ", theme.accent()));
         spans.push(Span::styled(
             column(risk_sign(body.risk), 6) + " ",
             if risky { theme.bad() } else { theme.dim() },
@@ -355,14 +355,14 @@ fn heading(wide: bool) -> String {
         format!(
             "  {} {} {} {} {} {} QUESTION",
             column("AGE", 6),
-            column("KIND", 10),
+            column("KIND", 11),
             column("RISK", 6),
             column("WORKFLOW", 14),
             column("AGENT", 10),
             column("CLAIMED", 8)
         )
     } else {
-        format!("  {} {} {} QUESTION", column("AGE", 6), column("KIND", 10), column("RISK", 6))
+        format!("  {} {} {} QUESTION", column("AGE", 6), column("KIND", 11), column("RISK", 6))
     }
 }
 

@@ -36,14 +36,14 @@ pub struct Left {
 }
 
 enum Works {
-    Server(Performer, Server),
+    Server(Box<(Performer, Server)>),
     Endpoint(Plain),
 }
 
 impl Works {
     fn perform(&self, effect: Effect) {
         match self {
-            Self::Server(performer, _) => performer.perform(effect),
+            Self::Server(both) => both.0.perform(effect),
             Self::Endpoint(plain) => plain.perform(effect),
         }
     }
@@ -62,7 +62,7 @@ pub async fn chat(
     let (told, mut tells) = mpsc::unbounded_channel();
     let works = match behind {
         Behind::Server(server) => {
-            Works::Server(Performer::start(server.clone(), told.clone()), server)
+            Works::Server(Box::new((Performer::start(server.clone(), told.clone()), server)))
         }
         Behind::Endpoint(endpoint) => Works::Endpoint(Plain::new(*endpoint, told.clone())),
     };
@@ -104,10 +104,10 @@ pub async fn chat(
                         };
                     }
                     Effect::Inbox => {
-                        if let Works::Server(_, server) = &works {
+                        if let Works::Server(both) = &works {
                             let settings = state.settings();
                             let other = Inbox::new(me, settings.theme, settings.bell, now());
-                            inbox(screen, server.clone(), other, now).await?;
+                            inbox(screen, both.1.clone(), other, now).await?;
                         }
                     }
                     other => works.perform(other),

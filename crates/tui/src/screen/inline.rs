@@ -1,12 +1,13 @@
 //! A form below what was printed, for commands that print lines.
 
 use std::io::{self, Stderr};
+use std::time::Duration;
 
 use crossterm::event::{
     DisableBracketedPaste, EnableBracketedPaste, Event, EventStream, KeyCode, KeyEventKind,
-    KeyModifiers,
+    KeyModifiers, poll,
 };
-use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size};
+use crossterm::terminal::{Clear, ClearType, disable_raw_mode, enable_raw_mode, size};
 use crossterm::{cursor, execute};
 use futures_util::StreamExt as _;
 use ratatui::backend::CrosstermBackend;
@@ -129,9 +130,17 @@ impl Inline {
 impl Drop for Inline {
     fn drop(&mut self) {
         self.events = None;
+        // Letting go of the keys wakes whoever waits for them; if nobody does, the next one must not find that.
+        let _ = poll(Duration::ZERO);
         // Nobody can be told if this fails.
-        let _ = self.terminal.clear();
-        let _ = execute!(io::stderr(), DisableBracketedPaste, cursor::Show);
+        let area = self.terminal.get_frame().area();
+        let _ = execute!(
+            io::stderr(),
+            cursor::MoveTo(area.x, area.y),
+            Clear(ClearType::FromCursorDown),
+            DisableBracketedPaste,
+            cursor::Show
+        );
         let _ = disable_raw_mode();
     }
 }

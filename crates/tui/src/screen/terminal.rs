@@ -7,8 +7,8 @@ use crossterm::event::{
     EventStream, KeyEventKind,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    SetTitle, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute};
 use futures_util::StreamExt as _;
@@ -24,6 +24,9 @@ pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     events: Option<EventStream>,
     title: String,
+    /// Told to stop, the terminal is given back first.
+    #[cfg(unix)]
+    stop: tokio::signal::unix::Signal,
 }
 
 impl Screen {
@@ -35,9 +38,17 @@ impl Screen {
             give_back();
             before(panic);
         }));
+        #[cfg(unix)]
+        let stop = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
         enter()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        Ok(Self { terminal, events: Some(EventStream::new()), title: String::new() })
+        Ok(Self {
+            terminal,
+            events: Some(EventStream::new()),
+            title: String::new(),
+            #[cfg(unix)]
+            stop,
+        })
     }
 
     /// Draws a frame, which is seen as a whole.
@@ -51,7 +62,15 @@ impl Screen {
     pub async fn next(&mut self) -> Option<Input> {
         let events = self.events.as_mut()?;
         loop {
-            return Some(match events.next().await?.ok()? {
+            #[cfg(unix)]
+            let stopped = self.stop.recv();
+            #[cfg(not(unix))]
+            let stopped = std::future::pending::<Option<()>>();
+            let event = tokio::select! {
+                event = events.next() => event?.ok()?,
+                _ = stopped => return None,
+            };
+            return Some(match event {
                 Event::Key(key) if key.kind == KeyEventKind::Release => continue,
                 Event::Key(key) => Input::Key(key),
                 Event::Paste(text) => Input::Paste(text),
@@ -83,12 +102,13 @@ impl Screen {
 
     /// Gives the terminal to something else for a while.
     pub fn lend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
-        self.events = None;
+        // Between two inputs nobody reads the terminal, so that whoever it is lent to gets every key.
         give_back();
         let done = work();
         enter()?;
-        self.terminal.clear()?;
-        self.events = Some(EventStream::new());
+        execute!(io::stdout(), Clear(ClearType::All))?;
+        // Knows nothing of what was shown before, and draws all of it.
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         Ok(done)
     }
 }

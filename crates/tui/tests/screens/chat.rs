@@ -248,6 +248,18 @@ fn everything_that_happens_and_tools_as_a_whole() {
 }
 
 #[test]
+fn what_was_on_its_way_is_not_shown_twice() {
+    let mut chat = running();
+    let delta = |text: &str| {
+        Told::Run(RunId::new("run_1"), RunEvent::Delta { agent: "venue".into(), text: text.into() })
+    };
+    chat.update(delta("**venues**:\n\n- near"));
+    assert_eq!(seen(&chat, 80, 30).matches("near").count(), 1);
+    chat.update(delta(" and new"));
+    assert_eq!(seen(&chat, 80, 30).matches("near").count(), 2);
+}
+
+#[test]
 fn commands() {
     let mut chat = chat();
     typed(&mut chat, "/");

@@ -66,6 +66,7 @@ fn decided(mut request: Request, by: &str) -> Request {
 
 #[test]
 fn what_waits() {
+    insta::assert_snapshot!("inbox_170", seen(&inbox(), 170, 20));
     insta::assert_snapshot!("inbox_120", seen(&inbox(), 120, 30));
     insta::assert_snapshot!("inbox_80", seen(&inbox(), 80, 26));
     insta::assert_snapshot!("inbox_60", seen(&inbox(), 60, 20));

@@ -8,14 +8,17 @@ fn median(samples: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// A frame at 60 Hz. This build is not optimised, and the machine may be busy: the middle one counts.
+/// What ten thousand cost more than a handful is less than a frame at 60 Hz. What a frame itself costs is measured by
+/// `signoff bench terminal`: this build is not optimised, and the machine may be busy.
 #[test]
 fn ten_thousand_requests_do_not_slow_a_frame() {
-    let frames = frames(10_000, 40);
-    for (what, samples) in
-        [("scroll", &frames.scroll), ("search", &frames.search), ("change", &frames.change)]
-    {
-        let median = median(samples);
-        assert!(median < 16.0, "{what} takes {median:.1} ms");
+    let (few, many) = (frames(20, 30), frames(10_000, 30));
+    for (what, few, many) in [
+        ("scroll", &few.scroll, &many.scroll),
+        ("search", &few.search, &many.search),
+        ("change", &few.change, &many.change),
+    ] {
+        let (few, many) = (median(few), median(many));
+        assert!(many - few < 16.0, "{what} takes {many:.1} ms instead of {few:.1}");
     }
 }
