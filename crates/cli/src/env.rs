@@ -28,8 +28,10 @@ pub(crate) const CONFIG: Variable =
     Variable { name: "SIGNOFF_CONFIG", doc: "the configuration file, as --config" };
 
 /// Who speaks to a server.
-pub(crate) const TOKEN: Variable =
-    Variable { name: "SIGNOFF_TOKEN", doc: "the token for the server of `signoff mcp --server`" };
+pub(crate) const TOKEN: Variable = Variable {
+    name: "SIGNOFF_TOKEN",
+    doc: "the token with which `chat`, `inbox` and `mcp` come in at a server",
+};
 
 /// What the server logs.
 pub(crate) const LOG: Variable =
@@ -44,10 +46,6 @@ pub(crate) const SERVER: Variable = Variable {
     name: "SIGNOFF_SERVER",
     doc: "the server that `chat` and `inbox` talk to, as --server",
 };
-
-/// How the terminal comes in.
-pub(crate) const TOKEN: Variable =
-    Variable { name: "SIGNOFF_TOKEN", doc: "the token with which they come in" };
 
 /// The settings of the terminal.
 pub(crate) const SETTINGS: Variable = Variable {
@@ -163,7 +161,7 @@ pub(crate) const NO_COLOR: Variable =
     Variable { name: "NO_COLOR", doc: "if set to anything, output has no colours" };
 
 /// All of them, in the order in which help shows them.
-pub(crate) const ALL: [Variable; 33] = [
+pub(crate) const ALL: [Variable; 32] = [
     DATA_DIR,
     STORE,
     WORKFLOWS,
@@ -181,7 +179,6 @@ pub(crate) const ALL: [Variable; 33] = [
     OTEL_SDK_DISABLED,
     NO_COLOR,
     SERVER,
-    TOKEN,
     SETTINGS,
     THEME,
     EVENTS,

@@ -67,7 +67,10 @@ async fn start(app: &App) -> Result<(Own, String)> {
     let engine = app.engine(store, &library, library.all())?;
     app.watch_policy(&engine)?;
     let settings = Settings {
-        webhooks: app.webhooks()?,
+        channels: app.channels()?,
+        receivers: Some(app.receivers()?),
+        card_key: app.card_key()?,
+        mcp: app.mcp_server()?,
         grace: std::time::Duration::from_secs(3),
         ..Settings::new(([127, 0, 0, 1], 0).into())
     };

@@ -60,6 +60,7 @@ fn decided(mut request: Request, by: &str) -> Request {
         decision: Decision::respond("The Glasshouse"),
         by: Actor::new(by),
         at: NOW,
+        sent: None,
     });
     request
 }

@@ -87,6 +87,8 @@ pub(crate) fn request(n: u32, body: RequestBody, waited: i64) -> Request {
         body,
         created_at: Timestamp(NOW.0 - waited * 1_000),
         decision: None,
+        withdrawn: None,
+        deferred_until: None,
     }
 }
 

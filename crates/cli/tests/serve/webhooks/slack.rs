@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use signoff_testkit::peers;
 
-use super::receiver::Receiver;
+use crate::receiver::Receiver;
 use crate::support::{Place, Server, text};
 
 const ENV: &str = "TEAM_CHAT";
