@@ -17,7 +17,6 @@ const EVERYTHING: &str = "# A party for 30\n\nA paragraph with **bold**, *soft* 
 #[test]
 fn everything_in_forty_columns() {
     insta::assert_snapshot!("markdown_40", shown(EVERYTHING, 40));
-    insta::assert_snapshot!("markdown_24", shown(EVERYTHING, 24));
 }
 
 #[test]
