@@ -199,7 +199,7 @@ pub(crate) struct RunsArgs {
 /// Which server is talked to.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ServerArgs {
-    /// The server [default: the one that runs on this data directory; else one is started for as long as it is needed]
+    /// The server to talk to [default: the one that runs on this data directory, or one of its own; lists and answers work on the data itself]
     #[arg(long, global = true, value_name = "URL", env = env::SERVER.name, hide_env = true)]
     pub(crate) server: Option<String>,
 }

@@ -33,13 +33,12 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// The stable code, where the server gave one.
+    /// The stable code of the server or of the way to it; empty, where there is none.
     pub fn code(&self) -> &str {
         match self {
             Self::Refused(refused) => &refused.code,
             Self::Net(error) => error.code(),
-            Self::Address(_) => "invalid_address",
-            Self::Strange(_) => "strange_answer",
+            Self::Address(_) | Self::Strange(_) => "",
         }
     }
 

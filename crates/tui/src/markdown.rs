@@ -127,8 +127,10 @@ impl Page {
                     && !language.is_empty()
                 {
                     let before = self.before(false);
-                    self.lines
-                        .push(Line::styled(format!("{before}╭ {language}"), self.theme.dim()));
+                    self.lines.push(Line::styled(
+                        fit(&format!("{before}╭ {language}"), self.columns),
+                        self.theme.dim(),
+                    ));
                 }
                 self.code = Some(String::new());
             }

@@ -229,6 +229,7 @@ async fn commands_take_arguments_and_are_completed() {
     screen.say("go");
     screen.shows("May I go on?");
     screen.shows("┆ delivered");
+    screen.shows("The workflow asks you");
     screen.keys("\u{1b}");
     screen.shows("put away, undecided");
     screen.say("/answer no, too early");

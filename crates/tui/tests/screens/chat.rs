@@ -30,7 +30,7 @@ fn seen(chat: &Chat, columns: u16, lines: u16) -> String {
     text(|frame| chat.draw(frame), columns, lines)
 }
 
-fn run(status: &str, output: Value) -> Run {
+fn run(status: &str, output: &Value) -> Run {
     serde_json::from_value(json!({ "id": "run_1", "workflow": "event_planner", "conversation": "conv_1", "status": status,
         "input": "Plan a party", "output": output }))
     .unwrap()
@@ -93,7 +93,7 @@ fn running() -> Chat {
     assert!(
         matches!(&effects[0], Effect::Start { workflow, input, conversation: None } if workflow == "event_planner" && input == "Plan a party")
     );
-    let effects = chat.update(Told::Started(Ok(Box::new(run("running", Value::Null)))));
+    let effects = chat.update(Told::Started(Ok(Box::new(run("running", &Value::Null)))));
     assert_eq!(effects[0], Effect::Follow(vec![RunId::new("run_1")], 0));
     assert!(
         matches!(&effects[1], Effect::Save(saved) if saved.sessions[0].conversation == "conv_1")
@@ -156,7 +156,7 @@ fn from_the_beginning_to_the_end() {
     );
     assert_eq!(effects, [Effect::Ended(RunId::new("run_1"))]);
     let output = json!("# The plan\n\n| Item | Cost |\n|---|---:|\n| Venue | $1,500 |");
-    chat.update(Told::Ended(Ok(Box::new(run("completed", output)))));
+    chat.update(Told::Ended(Ok(Box::new(run("completed", &output)))));
     insta::assert_snapshot!("chat_done", seen(&chat, 80, 36));
     // What is said next goes on in the conversation.
     let effects = said(&mut chat, "Smaller, please");
