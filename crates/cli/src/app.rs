@@ -6,7 +6,7 @@ use std::sync::Arc;
 use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_runtime::{Engine, new_id};
-use signoff_server::Webhook;
+use signoff_server::{CardKey, Channel, McpSettings, Receivers, Webhook};
 use signoff_store::{NodeId, SqliteOptions, SqliteStore, Store};
 use signoff_tools::Calendar;
 
@@ -47,6 +47,19 @@ impl App {
                 .hint("write sqlite:PATH")
                 .into()),
         }
+    }
+
+    /// Where a server of this database says that it is there.
+    pub(crate) fn beacon(&self) -> Result<PathBuf> {
+        let mut path = self.database()?.into_os_string();
+        path.push(".server");
+        Ok(path.into())
+    }
+
+    /// What the data directory is known by.
+    pub(crate) fn place(&self) -> Result<String> {
+        let path = self.database()?;
+        Ok(std::path::absolute(&path).unwrap_or(path).display().to_string())
     }
 
     /// The store. Made, if it is not there.
@@ -141,9 +154,24 @@ impl App {
         Ok(())
     }
 
+    /// What signs the cards of agents.
+    pub(crate) fn card_key(&self) -> Result<Option<Arc<CardKey>>> {
+        self.config()?.card_key()
+    }
+
+    /// Where clients of A2A may be told how their tasks go on.
+    pub(crate) fn receivers(&self) -> Result<Receivers> {
+        self.config()?.receivers()
+    }
+
     /// Those who are told what happens to requests.
-    pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>> {
-        self.config()?.webhooks()
+    pub(crate) fn channels(&self) -> Result<Vec<Arc<dyn Channel>>> {
+        self.config()?.channels()
+    }
+
+    /// How MCP clients are answered.
+    pub(crate) fn mcp_server(&self) -> Result<McpSettings> {
+        self.config()?.mcp_server()
     }
 
     /// The one of this name.

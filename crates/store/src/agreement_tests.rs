@@ -114,9 +114,14 @@ fn event(what: &What, run: usize, known: &mut Knowledge) -> Option<Event> {
             request: *request,
             decision: signoff_core::Decision::approve(),
             by: Actor::local(),
+            sent: None,
         },
         What::Expired { request } => Event::Expired { request: *request },
-        What::Withdrawn { request } => Event::Withdrawn { request: *request },
+        What::Withdrawn { request } => {
+            let by = (request % 2 == 0).then(Actor::local);
+            let reason = by.as_ref().map(|by| format!("{by} wants it so"));
+            Event::Withdrawn { request: *request, by, reason }
+        }
         What::Sleep { key: name, ms } => {
             Event::TimerSet { activation: 1, key: key(name), due: at(known.now + ms) }
         }

@@ -3,6 +3,7 @@
 mod at_hand;
 mod build;
 mod decide;
+mod defer;
 mod fork;
 mod parts;
 mod policy;
@@ -30,6 +31,7 @@ use tokio::sync::{Notify, broadcast};
 pub(crate) use at_hand::AtHand;
 pub use build::EngineBuilder;
 pub use decide::{DecideError, DecideOutcome, DecideRequest};
+pub use defer::{DeferError, DeferRequest, Until};
 pub use fork::ForkRun;
 pub(crate) use parts::{Parts, ToolPattern};
 pub use policy::RuleError;
@@ -136,6 +138,8 @@ pub(crate) struct EngineInner {
     pub(crate) secrets: Secrets,
     /// What new runs start on, by workflow id.
     current: BTreeMap<String, Arc<Definition>>,
+    /// Questions from outside, by id.
+    builtin: BTreeMap<String, Arc<Definition>>,
     /// Their agents by themselves, by `WORKFLOW/AGENT`.
     agents: BTreeMap<String, Arc<Definition>>,
     /// What any run may be on, by content hash.
@@ -221,9 +225,11 @@ impl Engine {
         self.inner.current.values()
     }
 
-    /// The workflow of this id, or the agent of one by itself: `WORKFLOW/AGENT`.
+    /// The workflow of this id, one that every engine has, or the agent of one by itself: `WORKFLOW/AGENT`.
     pub fn workflow(&self, id: &str) -> Option<&Arc<Definition>> {
-        self.inner.current.get(id).or_else(|| self.inner.agents.get(id))
+        let inner = &self.inner;
+        let listed = inner.builtin.get(id).or_else(|| inner.current.get(id));
+        listed.or_else(|| inner.agents.get(id))
     }
 
     /// The definition of this content hash, from memory or the store.

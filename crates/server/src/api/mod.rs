@@ -6,6 +6,7 @@ mod audit;
 mod calendar;
 mod decide;
 mod decide_many;
+mod defer;
 mod errors;
 mod events;
 mod feedback;
@@ -31,15 +32,16 @@ use axum::http::{Method, Uri};
 use axum::routing::on;
 
 pub(crate) use decide::{decide_as_said, decide_request, take_decision};
+pub(crate) use defer::{Defer, defer_request};
 pub(crate) use filter::CountQuery;
 pub(crate) use operation::{Answer, Operation, SchemaOf, Verb, of};
 pub(crate) use requests::requests;
-pub(crate) use runs::MAX_PAGE;
+pub(crate) use runs::{MAX_PAGE, runs};
 pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::{bridge, devui, link, openai, ws};
+use crate::{a2a, ag_ui, bridge, devui, link, mcp, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -81,12 +83,16 @@ pub(crate) fn api() -> Api {
     let api = policy::routes(api);
     let api = grants::routes(api);
     let api = marks::routes(api);
+    let api = defer::routes(api);
     let api = session::routes(api);
     let api = audit::routes(api);
     let api = markdown::routes(api);
     let api = errors::routes(api);
     let api = ws::routes(api);
     let api = bridge::routes(api);
+    let api = a2a::routes(api);
+    let api = ag_ui::routes(api);
+    let api = mcp::routes(api);
     devui::routes(openai::routes(api))
 }
 

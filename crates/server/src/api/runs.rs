@@ -100,14 +100,23 @@ async fn list(app: App, Query(query): Query<ListQuery>) -> Result<Response, ApiE
         root: query.root.as_deref().map(Into::into),
         ..RunFilter::default()
     };
-    let page = app.search(move |engine| {
+    Ok(json(StatusCode::OK, &runs(&app, filter, query.limit, query.cursor).await?))
+}
+
+/// A page of runs.
+pub(crate) async fn runs(
+    app: &App,
+    filter: RunFilter,
+    limit: Option<usize>,
+    cursor: Option<String>,
+) -> Result<List<Run>, ApiError> {
+    app.search(move |engine| {
         let store = engine.store();
-        let limit = query.limit.unwrap_or(PAGE);
-        let page = store.runs(&filter, query.cursor.as_deref(), limit)?;
+        let page = store.runs(&filter, cursor.as_deref(), limit.unwrap_or(PAGE))?;
         let data = page.items.into_iter().map(|record| shape::run_in_list(&**store, record));
         Ok(List { data: data.collect::<Result<Vec<_>, _>>()?, next_cursor: page.next })
-    });
-    Ok(json(StatusCode::OK, &page.await?))
+    })
+    .await
 }
 
 async fn one(app: App, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::style::printable;
+use crate::text::printable;
 
 /// Text as it is, anything else as JSON on several lines.
-pub(crate) fn plain(value: &Value) -> String {
+pub fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
@@ -13,7 +13,7 @@ pub(crate) fn plain(value: &Value) -> String {
 }
 
 /// A value on one line: text as it is, anything else as JSON.
-pub(super) fn inline(value: &Value) -> String {
+pub fn inline(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -21,7 +21,7 @@ pub(super) fn inline(value: &Value) -> String {
 }
 
 /// An object as a small table, numbers to the right; anything else as it is.
-pub(crate) fn fields(value: &Value, indent: &str) -> String {
+pub fn fields(value: &Value, indent: &str) -> String {
     let Value::Object(fields) = value else {
         return printable(&plain(value))
             .lines()

@@ -6,26 +6,26 @@ use std::sync::Arc;
 use signoff_core::journal::{EffectKind, Entry, Event, Outcome, Payload, StepEnd};
 use signoff_core::{ActivationId, Key, Message, Name, Part, RequestNo};
 
-use super::request::{decision, kind_title};
 use super::value::inline;
-use crate::style::{printable_line, short};
+use super::{decision, kind_title};
+use crate::text::{printable_line, short};
 
 const WIDTH: usize = 100;
 
 /// An entry in words.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct What {
+pub struct What {
     /// What kind of thing.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// Who did it.
-    pub(crate) who: String,
+    pub who: String,
     /// A few words of it.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// Reads a journal from its beginning, and remembers who is who.
 #[derive(Debug, Default)]
-pub(crate) struct JournalReader {
+pub struct JournalReader {
     executors: BTreeMap<ActivationId, Name>,
     calls: BTreeMap<(ActivationId, Key), Name>,
     requests: BTreeMap<RequestNo, ActivationId>,
@@ -33,7 +33,7 @@ pub(crate) struct JournalReader {
 
 impl JournalReader {
     /// The next entry.
-    pub(crate) fn read(&mut self, entry: &Entry) -> What {
+    pub fn read(&mut self, entry: &Entry) -> What {
         match &entry.event {
             Event::Started(started) => {
                 let by = printable_line(started.by.as_str());
@@ -77,6 +77,14 @@ impl JournalReader {
                 };
                 what("step", self.name(*activation), format!("{step} is {how}"))
             }
+            Event::Applied(applied) => {
+                let can = if applied.before.is_null() { "cannot" } else { "can" };
+                let text = format!("{}, which {can} be undone", printable_line(&applied.tool));
+                what("changes", self.name(applied.activation), text)
+            }
+            Event::RolledBack { activation, step } => {
+                what("undone", self.name(*activation), format!("step {step}"))
+            }
             Event::Feedback { given, .. } => {
                 let author = printable_line(given.author.as_str());
                 what("feedback", author, printable_line(&given.text))
@@ -101,7 +109,7 @@ impl JournalReader {
                 let text = format!("{}: {}", kind_title(body.kind).to_lowercase(), body.prompt);
                 what("asked", self.name(*activation), text)
             }
-            Event::Decided { decision: taken, by, request } => {
+            Event::Decided { decision: taken, by, request, .. } => {
                 let asker = self.asker(*request);
                 let text = format!("{}{}", decision(taken), for_whom(&asker));
                 what("decided", printable_line(by.as_str()), text)
@@ -109,8 +117,10 @@ impl JournalReader {
             Event::Expired { request } => {
                 what("expired", self.asker(*request), "nobody answered in time")
             }
-            Event::Withdrawn { request } => {
-                what("withdrawn", self.asker(*request), "the question was taken back")
+            Event::Withdrawn { request, reason, .. } => {
+                let because = reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                let text = format!("the question was taken back{because}");
+                what("withdrawn", self.asker(*request), printable_line(&text))
             }
             Event::TimerSet { activation, due, .. } => {
                 what("timer", self.name(*activation), format!("sleeps until {due}"))

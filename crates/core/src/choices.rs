@@ -1,7 +1,8 @@
-//! From what an agent lists to what a person chooses from.
+//! From what somebody lists to what a person chooses from.
 
 use serde_json::{Map, Value};
-use signoff_core::Choice;
+
+use crate::request::Choice;
 
 /// The most choices a person is shown.
 const MAX_OPTIONS: usize = 100;
@@ -12,9 +13,9 @@ const VALUE_FIELDS: [&str; 5] = ["value", "id", "name", "label", "title"];
 const LABEL_FIELDS: [&str; 3] = ["label", "name", "title"];
 
 /// The choices of `options`, or why a person could not choose among them.
-pub(super) fn choices(options: &[Value]) -> Result<Vec<Choice>, String> {
+pub fn choices(options: &[Value]) -> Result<Vec<Choice>, String> {
     if options.is_empty() {
-        return Err("a selection needs at least one option in `context.options`".into());
+        return Err("a selection needs at least one option in `options`".into());
     }
     if options.len() > MAX_OPTIONS {
         return Err(format!(
@@ -35,8 +36,8 @@ pub(super) fn choices(options: &[Value]) -> Result<Vec<Choice>, String> {
     Ok(choices)
 }
 
-/// The option that stands for `answer`, whole, as the agent gave it.
-pub(super) fn find<'a>(options: &'a [Value], answer: &Value) -> Option<&'a Value> {
+/// The option that stands for `answer`, whole, as it was listed.
+pub fn find<'a>(options: &'a [Value], answer: &Value) -> Option<&'a Value> {
     options.iter().find(|option| choice(option).is_ok_and(|choice| choice.value == *answer))
 }
 
