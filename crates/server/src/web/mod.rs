@@ -36,10 +36,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// Adds the page to the routes.
 pub(crate) fn with_page(mut router: Router<App>) -> Router<App> {
     for address in ADDRESSES {
-        router = router.route(address, get(|headers| file(files::INDEX, headers)));
+        router = router
+            .route(address, get(|asked: HeaderMap| async move { file(files::INDEX, &asked) }));
     }
     for name in files::NAMES {
-        router = router.route(name, get(move |headers| file(name, headers)));
+        router = router.route(name, get(move |asked: HeaderMap| async move { file(name, &asked) }));
     }
     router
 }
@@ -61,7 +62,7 @@ fn fits(address: &str, path: &str) -> bool {
     }
 }
 
-async fn file(name: &'static str, asked: HeaderMap) -> Response {
+fn file(name: &str, asked: &HeaderMap) -> Response {
     let Some(File { media, body, gzip, tag }) = packed(name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
