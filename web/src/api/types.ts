@@ -6,6 +6,32 @@ export type AddBody = {
   items: Array<unknown>;
 };
 
+/** A message. */
+export type AgUiMessage = {
+  /** Its id. */
+  id: string;
+  /** Whose it is. */
+  role: AgUiRole;
+  /** Text, or a list of parts. */
+  content?: unknown;
+};
+
+/** The answer to an interrupt. */
+export type AgUiResume = {
+  /** The interrupt, which is a request. */
+  interruptId: string;
+  /** Whether it was answered or given up. */
+  status: AgUiStatus;
+  /** The answer; must fit the interrupt's `responseSchema`. */
+  payload?: unknown;
+};
+
+/** Whose a message is. */
+export type AgUiRole = "developer" | "system" | "assistant" | "user" | "tool" | "activity" | "reasoning";
+
+/** Whether an interrupt was answered. */
+export type AgUiStatus = "resolved" | "cancelled";
+
 /** Nothing to say. */
 export type Again = Record<string, unknown>;
 
@@ -187,6 +213,8 @@ export type Decide = {
   reason?: string | null;
   /** Whether the run goes on. */
   then?: Then;
+  /** What becomes of the other calls of the same turn; as the gate says, if not given. */
+  siblings?: Siblings | null;
   /** Whether this holds for more than this once. */
   remember?: Remember | null;
 }) | ({
@@ -205,6 +233,10 @@ export type Decide = {
   decision: "skip";
   /** Why. */
   reason?: string | null;
+}) | ({
+  decision: "rollback";
+  /** Why, for whoever works on. */
+  feedback?: string | null;
 }) | ({
   decision: "abort";
   /** Why. */
@@ -234,6 +266,8 @@ export type Decision = {
   reason?: string | null;
   /** Whether the run goes on. */
   then?: Then;
+  /** What becomes of the other calls of the same turn; as the gate says, if not given. */
+  siblings?: Siblings | null;
   /** Whether this holds for more than this once. */
   remember?: Remember | null;
 }) | ({
@@ -253,13 +287,27 @@ export type Decision = {
   /** Why. */
   reason?: string | null;
 }) | ({
+  decision: "rollback";
+  /** Why, for whoever works on. */
+  feedback?: string | null;
+}) | ({
   decision: "abort";
   /** Why. */
   reason?: string | null;
 });
 
 /** The name of a decision, as it stands in a request's `allowed` list. */
-export type DecisionKind = "respond" | "approve" | "edit" | "reject" | "revise" | "redo" | "retry" | "skip" | "abort";
+export type DecisionKind = "respond" | "approve" | "edit" | "reject" | "revise" | "redo" | "retry" | "skip" | "rollback" | "abort";
+
+/** Until when a request is put off: one of `until` and `for`. */
+export type Defer = {
+  /** A time: `2026-11-16T09:00:00Z`. */
+  until?: string | null;
+  /** How long: `30m`, `2h`, `1d`. */
+  for?: Span | null;
+  /** Why, for others who look at it. */
+  note?: string | null;
+};
 
 /** An entry of a journal: these fields, and those of its type. */
 export type Entry = {
@@ -376,6 +424,8 @@ export type GateFile = {
   finally?: OnTimeout | null;
   /** How often people are reminded. */
   remind?: Span | null;
+  /** What a rejection means for the other calls of the same turn. */
+  siblings?: Siblings;
   /** How much can go wrong. */
   risk?: Risk | null;
   /** What people should know. */
@@ -433,6 +483,8 @@ export type Item = {
   reason?: string | null;
   /** Whether the run goes on. */
   then?: Then;
+  /** What becomes of the other calls of the same turn; as the gate says, if not given. */
+  siblings?: Siblings | null;
   /** Whether this holds for more than this once. */
   remember?: Remember | null;
 }) | ({
@@ -451,6 +503,10 @@ export type Item = {
   decision: "skip";
   /** Why. */
   reason?: string | null;
+}) | ({
+  decision: "rollback";
+  /** Why, for whoever works on. */
+  feedback?: string | null;
 }) | ({
   decision: "abort";
   /** Why. */
@@ -526,7 +582,7 @@ export type NewLink = {
 export type Node = {
   /** Its name. */
   name: string;
-  /** `agent`, `coordinator`, `handoff`, `group_chat`, `phases`, `function`, `transform`, `ask` or `workflow`. */
+  /** `agent`, `coordinator`, `handoff`, `group_chat`, `phases`, `function`, `transform`, `ask`, `ask_given` or `workflow`. */
   kind: string;
   /** The agent, function or workflow it stands for. */
   of?: string | null;
@@ -538,8 +594,10 @@ export type Note = {
   at: string;
   /** By whom. */
   by: string;
-  /** `claimed`, `released`, `assigned`, `commented`, `voted` (with the decision) or `reminded`. */
+  /** `claimed`, `released`, `assigned`, `commented`, `voted` (with the decision), `reminded`, `deferred` or `reopened`. */
   what: string;
+  /** Until when it is put off. */
+  until?: string | null;
   /** Who looks after it since. */
   to?: string | null;
   /** The comment. */
@@ -663,6 +721,14 @@ export type Request = {
   created_at: string;
   /** When it stops being answerable. */
   expires_at?: string | null;
+  /** The turn of an agent it belongs to: requests with the same are what one reply of its model wants to do. */
+  turn?: string | null;
+  /** What becomes of the others of that turn if it is rejected; they are `independent`, if not given. */
+  siblings?: Siblings | null;
+  /** Until when somebody has put it off. */
+  deferred_until?: string | null;
+  /** Why it was taken back, where a decision on another request is why. */
+  withdrawn?: string | null;
   /** The decision that was taken. */
   decision?: Taken | null;
   /** What people noted on it, in order. Not in lists. */
@@ -744,6 +810,24 @@ export type Run = {
   usage?: unknown;
 };
 
+/** A run of the protocol, as AG-UI calls it. What has no meaning here is left alone: `tools`, `context`, `forwardedProps`. */
+export type RunAgentInput = {
+  /** The conversation. */
+  threadId: string;
+  /** The client's name for this call. The same again starts and answers nothing. */
+  runId: string;
+  /** The call before it; given back. */
+  parentRunId?: string | null;
+  /** The version the client speaks, from 1.0 on. */
+  protocolVersion?: string | null;
+  /** The client's state. It is given back with `signoff` in it. */
+  state?: unknown;
+  /** What was said as the client knows it. If the last one is a user's, that is the input of a new run. */
+  messages: Array<AgUiMessage>;
+  /** The answers to interrupts; all that are open. */
+  resume?: Array<AgUiResume> | null;
+};
+
 /** One page of a list. */
 export type RunList = {
   /** The items. */
@@ -802,6 +886,9 @@ export type Set = {
   /** The version they are meant to replace. */
   version?: number | null;
 };
+
+/** What becomes of the other calls of a turn when one of them is rejected. */
+export type Siblings = "independent" | "replan";
 
 /** Something that opens the door. */
 export type SignIn = {

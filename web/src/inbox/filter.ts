@@ -27,6 +27,8 @@ export function fits(request: Request, filter: Filter, me: string, now: number):
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const prompt = request.prompt.toLowerCase();
   return (
+    // What somebody has put off comes back by itself.
+    !(request.deferred_until && Date.parse(request.deferred_until) > now) &&
     (!filter.kind || request.kind === filter.kind) &&
     (!filter.workflow || request.workflow === filter.workflow) &&
     (!filter.agent || request.agent_path.at(-1) === filter.agent) &&

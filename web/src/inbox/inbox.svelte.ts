@@ -7,7 +7,7 @@ import { session } from "../session.svelte";
 import { fits, NOTHING, type Filter } from "./filter";
 
 export interface Change {
-  change: "asked" | "decided" | "expired" | "cancelled" | "claimed" | "released" | "assigned" | "commented" | "voted" | "reminded";
+  change: "asked" | "decided" | "expired" | "cancelled" | "claimed" | "released" | "assigned" | "commented" | "voted" | "reminded" | "deferred" | "reopened";
   request: Request;
 }
 
@@ -153,7 +153,7 @@ class Inbox {
         if (!copied) items = [...items];
         copied = true;
         items[n] = request;
-      } else if (change === "asked" || this.complete) {
+      } else if (change === "asked" || change === "reopened" || this.complete) {
         added.push(request);
         at.set(request.id, -1);
       }

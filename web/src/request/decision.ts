@@ -27,6 +27,7 @@ export function decision(kind: DecisionKind, filled: Filled): Decision {
     case "revise":
     case "redo":
     case "retry":
+    case "rollback":
       return tidy({ decision: kind, feedback: remark }) as Decision;
     default:
       return tidy({ decision: kind, reason: remark }) as Decision;
@@ -45,6 +46,7 @@ export const ACTS: Record<DecisionKind, string> = {
   redo: "Have it done again",
   retry: "Try again",
   skip: "Skip",
+  rollback: "Undo and go back",
   abort: "Abort the run",
 };
 
@@ -57,6 +59,7 @@ const DONE: Record<string, string> = {
   redo: "had it done again",
   retry: "had it tried again",
   skip: "skipped it",
+  rollback: "had it undone",
   abort: "aborted the run",
   expired: "let it expire",
   reminded: "reminded people",
