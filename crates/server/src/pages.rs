@@ -27,13 +27,12 @@ static PAGES: &[(&str, &str)] = &pages! {
     not_permitted not_ready not_text origin_refused output_invalid own_run panic path_denied
     plan_rejected plan_revisions program_denied program_missing remote_questions remote_timeout
     run_over script_no_match script_template several_matches shutting_down step_failed step_rejected
-    step_turns store too_many_attached too_many_messages too_many_pushes too_many_redirects
-    too_many_requests too_many_streams tool_arguments tool_failed tool_missing tool_panicked
-    tool_rounds tool_timeout transform unknown_agent unknown_code unknown_conversation
-    unknown_definition unknown_executor unknown_feedback unknown_function unknown_grant unknown_item
-    unknown_model unknown_push unknown_remote unknown_request unknown_response unknown_route
-    unknown_run unknown_session unknown_source unknown_tool unknown_workflow unsupported_media_type
-    upgrade_required version_conflict withdrawn
+    step_turns store too_many_attached too_many_messages too_many_redirects too_many_requests
+    too_many_streams tool_arguments tool_failed tool_missing tool_panicked tool_rounds tool_timeout
+    transform unknown_agent unknown_code unknown_conversation unknown_definition unknown_executor
+    unknown_feedback unknown_function unknown_grant unknown_item unknown_model unknown_remote
+    unknown_request unknown_response unknown_route unknown_run unknown_session unknown_source
+    unknown_tool unknown_workflow unsupported_media_type upgrade_required version_conflict withdrawn
 };
 
 /// The page of a code.

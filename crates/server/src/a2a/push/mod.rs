@@ -70,7 +70,7 @@ pub(super) async fn put(
         return Ok(config);
     }
     let message = "as many are told of this task as can be; take one of them back first";
-    Err(Fault::new(Kind::UnsupportedOperation, message).coded("too_many_pushes"))
+    Err(Fault::new(Kind::UnsupportedOperation, message))
 }
 
 /// Refuses what could not be used.
@@ -188,6 +188,5 @@ fn config(push: &Push) -> Result<PushConfig, Fault> {
 
 fn no_such(id: Option<&str>) -> Fault {
     let shown = signoff_core::text::clean(id.unwrap_or("any"), 64);
-    let fault = Fault::new(Kind::TaskNotFound, format!("nobody called `{shown}` is told of it"));
-    fault.coded("unknown_push")
+    Fault::new(Kind::TaskNotFound, format!("nobody called `{shown}` is told of it"))
 }
