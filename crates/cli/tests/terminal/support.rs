@@ -167,7 +167,7 @@ impl Screen {
             Arc::new((Mutex::new(Seen { parser, bytes: Vec::new(), over: false }), Condvar::new()));
         let sink = Arc::clone(&seen);
         std::thread::spawn(move || {
-            let mut buffer = [0; 65_536];
+            let mut buffer = vec![0; 65_536];
             loop {
                 let read = reader.read(&mut buffer).unwrap_or(0);
                 let mut seen = sink.0.lock().unwrap();
