@@ -166,7 +166,7 @@ async fn defer(app: &App, args: DeferArgs) -> Result<Exit> {
     let deferred = engine.defer(DeferRequest { request, until, note, by, roles }).await;
     let deferred = deferred.map_err(|error| match error {
         DeferError::Decide(error) => refused(error),
-        other => Failure::usage(printable(&other.to_string())).into(),
+        wrong @ DeferError::Invalid { .. } => Failure::usage(printable(&wrong.to_string())).into(),
     })?;
     self::deferred(app, &deferred, args.json)
 }

@@ -248,7 +248,7 @@ async fn versions_methods_and_bodies_are_checked() {
         ("1.0", "SendMessage", -32602),
         ("1.0", "GetTask", -32602),
         ("0.3", "tasks/get", -32602),
-        ("1.0", "CreateTaskPushNotificationConfig", -32003),
+        ("1.0", "CreateTaskPushNotificationConfig", -32602),
     ] {
         let said = call(rpc(method, json!({})), version).await;
         assert_eq!((&said["id"], &said["error"]["code"]), (&json!("x"), &json!(code)), "{said}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::a2a_support::{Agent, BINDINGS, Binding, place};
-use crate::receiver::Receiver;
+use crate::receiver::{Receiver, Sent};
 use crate::support::{PARTY, Place, Server, text};
 
 /// A server that may tell receivers on this machine.
@@ -34,8 +34,10 @@ fn told(receiver: &Receiver) -> Vec<String> {
     let taken = receiver.sent().into_iter().filter(|sent| sent.status == 204);
     let word = |event: Value| {
         let (kind, it) = event.as_object().unwrap().iter().next().unwrap();
-        let state = text(&it["status"]["state"]);
-        if kind == "artifactUpdate" { kind.clone() } else { format!("{kind} {state}") }
+        match it["status"]["state"].as_str() {
+            Some(state) => format!("{kind} {state}"),
+            None => kind.clone(),
+        }
     };
     taken.map(|sent| word(sent.event())).collect()
 }
@@ -78,7 +80,7 @@ async fn a_client_is_told_as_a_stream_would_tell_it() {
         }
         // Put together they are the task.
         let found = agent.call("GetTask", json!({ "id": task })).await.unwrap();
-        let artifact = sent.iter().map(|it| it.event()).find(|it| it["artifactUpdate"].is_object());
+        let artifact = sent.iter().map(Sent::event).find(|it| it["artifactUpdate"].is_object());
         assert_eq!(artifact.unwrap()["artifactUpdate"]["artifact"], found["artifacts"][0]);
         let last = sent.last().unwrap().event();
         assert_eq!(last["statusUpdate"]["status"], found["status"]);

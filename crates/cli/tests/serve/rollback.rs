@@ -141,7 +141,7 @@ async fn a_step_that_failed_is_undone() {
 async fn an_approval_of_a_step_is_remembered_and_one_of_a_plan_is_refused() {
     let said = "- { agent: worker, json: { done: true } }\n";
     let always = "gates:\n  - { name: look, when: action.kind == 'step_before' }\n";
-    let plain = phases("ask: true", "approval: before_step");
+    let usual = phases("ask: true", "approval: before_step");
     for (gates, remember, asked) in [
         ("", json!("run"), 3),
         ("", json!({ "reach": "run", "arguments": {} }), 1),
@@ -151,7 +151,7 @@ async fn an_approval_of_a_step_is_remembered_and_one_of_a_plan_is_refused() {
         (always, json!({ "reach": "run", "arguments": {} }), 3),
     ] {
         let place = Place::new();
-        let server = worker(&place, &["Take", "Two", "Three"], &format!("{plain}{gates}"), said);
+        let server = worker(&place, &["Take", "Two", "Three"], &format!("{usual}{gates}"), said);
         let run = server.start("work", "go").await;
         let plan = waits(&server, &run, "plan_review").await;
         let wish = json!({ "decision": "approve", "remember": "run" });

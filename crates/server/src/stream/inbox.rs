@@ -201,9 +201,11 @@ impl Inbox {
         };
         for entry in entries {
             match &entry.event {
-                Event::Asked { .. } | Event::Decided { .. } | Event::Expired { .. } => {}
-                // Where somebody's decision is why, the audit says so.
-                Event::Withdrawn { reason: Some(_), .. } => {}
+                // Where somebody's decision is why it was withdrawn, the audit says so.
+                Event::Asked { .. }
+                | Event::Decided { .. }
+                | Event::Expired { .. }
+                | Event::Withdrawn { reason: Some(_), .. } => {}
                 Event::Withdrawn { request, .. } => {
                     doubt(Doubt::Request(run.request(*request)));
                 }

@@ -106,10 +106,10 @@ fn conditions(filter: &RequestFilter) -> Clauses {
     match filter.deferred {
         None => {}
         Some(true) => {
-            clauses.and("r.deferred_until IS NOT NULL AND r.status = 'pending'", [] as [i64; 0])
+            clauses.and("r.deferred_until IS NOT NULL AND r.status = 'pending'", [] as [i64; 0]);
         }
         Some(false) => {
-            clauses.and("(r.deferred_until IS NULL OR r.status <> 'pending')", [] as [i64; 0])
+            clauses.and("(r.deferred_until IS NULL OR r.status <> 'pending')", [] as [i64; 0]);
         }
     }
     clauses.and_if("r.kind = ?", filter.kind.map(RequestKind::as_str));

@@ -61,17 +61,13 @@ pub(super) fn undo(root: &Root, kept: &Value) -> Result<String, ToolError> {
             return Err(hinted("file_changed", message, "look at it yourself"));
         }
     }
-    match kept.content {
-        Some(content) => {
-            put(root, &path, content.as_bytes(), now.as_ref(), &format!("undo {}", kept.leaves))?;
-            Ok(format!("{path} is as it was ({} bytes)", content.len()))
-        }
-        None => {
-            let place = root.place(&path, false)?;
-            unlinkat(&place.folder, place.name, AtFlags::empty())
-                .and_then(|()| fsync(&place.folder))
-                .map_err(|error| failed(&path, error))?;
-            Ok(format!("{path} is gone again"))
-        }
+    if let Some(content) = kept.content {
+        put(root, &path, content.as_bytes(), now.as_ref(), &format!("undo {}", kept.leaves))?;
+        return Ok(format!("{path} is as it was ({} bytes)", content.len()));
     }
+    let place = root.place(&path, false)?;
+    unlinkat(&place.folder, place.name, AtFlags::empty())
+        .and_then(|()| fsync(&place.folder))
+        .map_err(|error| failed(&path, error))?;
+    Ok(format!("{path} is gone again"))
 }

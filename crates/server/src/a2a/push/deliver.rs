@@ -29,7 +29,7 @@ const AT_ONCE: usize = 32;
 /// How long the right to tell somebody lasts. Longer than the attempts of one turn.
 const LEASE: Span = Span::seconds(120);
 /// How much of it is used before the rest is left to the next turn.
-const TURN: Duration = Duration::from_secs(60);
+const TURN: Duration = Duration::from_mins(1);
 /// How often the store is looked at for something new, and for those whose turn comes again.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);

@@ -16,9 +16,9 @@ const TEXT: usize = 600;
 pub(super) fn card(news: &News, link: Option<&str>) -> Value {
     let request = &news.request;
     let waits = request["status"] == "pending";
-    let line = line(news, waits);
+    let said = line(news, waits);
     if !waits {
-        return json!({ "text": line, "blocks": [section(&line)] });
+        return json!({ "text": said, "blocks": [section(&said)] });
     }
     let word = |name: &str| request[name].as_str().unwrap_or_default();
     let mut blocks = vec![
@@ -50,7 +50,7 @@ pub(super) fn card(news: &News, link: Option<&str>) -> Value {
             "text": { "type": "plain_text", "text": "Look at it" },
         }]}));
     }
-    json!({ "text": line, "blocks": blocks })
+    json!({ "text": said, "blocks": blocks })
 }
 
 fn section(text: &str) -> Value {
