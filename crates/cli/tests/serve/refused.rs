@@ -272,6 +272,7 @@ async fn no_route_knows_ids_that_are_not_there() {
         json!({ "at": 1 }),
         json!({ "text": "x" }),
         json!({ "for": "local" }),
+        json!({ "for": "1h" }),
         json!({ "metadata": {}, "items": [], "responses": { "req_x_1": "yes" } }),
     ];
     for (method, bodies) in [("get", &[Value::Null][..]), ("post", &bodies[..])] {
