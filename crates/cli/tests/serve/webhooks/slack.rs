@@ -89,7 +89,7 @@ async fn a_card_is_posted_and_a_word_when_it_is_settled() {
     receiver.until(|receiver| receiver.sent().len() == 2).await;
     let settled = receiver.sent()[1].event();
     assert!(text(&settled["text"]).starts_with("Decided by ada: approve"), "{settled}");
-    assert_eq!(checked(&receiver), ["header section section context actions", "section"]);
+    assert_eq!(checked(&receiver), ["header section context actions", "section"]);
     let metrics = server.request(reqwest::Method::GET, "/metrics").send().await.unwrap();
     let metrics = metrics.text().await.unwrap();
     assert!(metrics.contains(r#"webhook="channel:team",outcome="delivered""#), "{metrics}");
