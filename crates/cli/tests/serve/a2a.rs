@@ -343,7 +343,7 @@ async fn versions_methods_and_bodies_are_checked() {
         ("/a2a/kit/tasks/run_x", 404),
         ("/a2a/kit/tasks/run_x:dance", 404),
         ("/a2a/kit/tasks/run_x?historyLength=all", 400),
-        ("/a2a/kit/tasks/run_x/pushNotificationConfigs", 400),
+        ("/a2a/kit/tasks/run_x/pushNotificationConfigs", 404),
         ("/a2a/kit/local/tasks", 200),
         ("/a2a/kit/elsewhere/tasks", 400),
         ("/a2a/nobody/tasks", 404),

@@ -228,7 +228,8 @@ async fn routes(server: &Server, method: &str) -> Vec<(String, Value)> {
 async fn no_route_takes_a_body_that_is_not_what_it_says() {
     let server = Place::new().serve();
     for (path, operation) in routes(&server, "post").await {
-        if operation["requestBody"].is_null() {
+        // What MCP clients send is read by the library that speaks MCP; `mcp.rs` looks at what it refuses.
+        if operation["requestBody"].is_null() || path == "/mcp" {
             continue;
         }
         // An answer to a question may be any value.
