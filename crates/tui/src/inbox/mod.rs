@@ -1,4 +1,4 @@
-//! The inbox: one queue over all runs. State and views are pure; [`perform`] carries out what they ask for.
+//! The inbox: one queue over all runs. State and views are pure; `perform` carries out what they ask for.
 
 mod bulk;
 mod keys;
