@@ -58,7 +58,7 @@ impl Http {
         let mut served = pin!(connection.with_upgrades());
         let ended = tokio::select! {
             ended = served.as_mut() => ended,
-            () = hang_up => {
+            () = hang_up.as_mut() => {
                 served.as_mut().graceful_shutdown();
                 served.await
             }
