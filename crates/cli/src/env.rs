@@ -17,6 +17,12 @@ pub(crate) const DATA_DIR: Variable =
 pub(crate) const STORE: Variable =
     Variable { name: "SIGNOFF_STORE", doc: "where runs are kept, as --store" };
 
+/// The password of the database, so that it need not be in an address.
+pub(crate) const PGPASSWORD: Variable = Variable {
+    name: "PGPASSWORD",
+    doc: "the password of a PostgreSQL store, if its address has none",
+};
+
 /// Folders of workflows.
 pub(crate) const WORKFLOWS: Variable = Variable {
     name: "SIGNOFF_WORKFLOWS",
@@ -80,9 +86,10 @@ pub(crate) const NO_COLOR: Variable =
     Variable { name: "NO_COLOR", doc: "if set to anything, output has no colours" };
 
 /// All of them, in the order in which help shows them.
-pub(crate) const ALL: [Variable; 15] = [
+pub(crate) const ALL: [Variable; 16] = [
     DATA_DIR,
     STORE,
+    PGPASSWORD,
     WORKFLOWS,
     CONFIG,
     LOG,
@@ -101,4 +108,9 @@ pub(crate) const ALL: [Variable; 15] = [
 /// Whether a variable is set to something.
 pub(crate) fn is_set(variable: Variable) -> bool {
     std::env::var_os(variable.name).is_some_and(|value| !value.is_empty())
+}
+
+/// What a variable is set to, if it is to something.
+pub(crate) fn value(variable: Variable) -> Option<String> {
+    std::env::var(variable.name).ok().filter(|value| !value.is_empty())
 }

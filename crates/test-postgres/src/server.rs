@@ -1,7 +1,8 @@
 //! One server.
 
+use std::fs::Permissions;
 use std::io::Write as _;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -28,6 +29,7 @@ pub struct Server {
     folder: PathBuf,
     keeper: Option<Child>,
     more: Vec<String>,
+    port: String,
 }
 
 impl Server {
@@ -45,7 +47,9 @@ impl Server {
         let template = template();
         run(Command::new("cp").arg("-a").arg(&template).arg(folder.join("data")));
         let more = settings.iter().map(ToString::to_string).collect();
-        let mut server = Self { folder, keeper: None, more };
+        let port = settings.iter().find_map(|setting| setting.strip_prefix("port="));
+        let port = port.unwrap_or("5432").to_owned();
+        let mut server = Self { folder, keeper: None, more, port };
         server.begin();
         server
     }
@@ -64,7 +68,21 @@ impl Server {
     /// The address of a database.
     pub fn address(&self, database: &str) -> String {
         let socket = self.folder.display().to_string().replace('/', "%2F");
-        format!("postgres://postgres@{socket}/{database}")
+        format!("postgres://postgres@{socket}:{}/{database}", self.port)
+    }
+
+    /// Lets it speak TLS from now on, with this certificate.
+    pub fn use_certificate(&self, certificate: &Path, key: &Path) {
+        for (from, to) in [(certificate, "server.crt"), (key, "server.key")] {
+            let to = self.folder.join("data").join(to);
+            std::fs::copy(from, &to).unwrap();
+            std::fs::set_permissions(&to, Permissions::from_mode(0o600)).unwrap();
+            if let Some(person) = unprivileged() {
+                chown(&to, Some(person.uid), Some(person.gid)).unwrap();
+            }
+        }
+        self.sql("postgres", "ALTER SYSTEM SET ssl = on");
+        self.sql("postgres", "SELECT pg_reload_conf()");
     }
 
     /// Carries out SQL, as somebody from outside would. What it prints.
@@ -130,7 +148,7 @@ impl Server {
     fn psql(&self, database: &str) -> Command {
         let mut psql = command(&program("psql"), &self.folder);
         psql.args(["-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-U", "postgres"]);
-        psql.arg("-h").arg(&self.folder).args(["-d", database]);
+        psql.arg("-h").arg(&self.folder).args(["-p", &self.port, "-d", database]);
         psql
     }
 }

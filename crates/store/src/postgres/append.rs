@@ -29,7 +29,7 @@ impl Command for AppendEntries {
         let Some(known) = batch.find(id).await? else {
             return Err(StoreError::UnknownRun(id.clone()).into());
         };
-        if !pass_fence(self, batch, known.no).await? {
+        if !batch.fence.pass(self, known.no).await? {
             return Err(StoreError::Fenced { run: id.clone() }.into());
         }
         if self.count > 0 {
@@ -54,48 +54,6 @@ impl Command for AppendEntries {
         }
         Ok(())
     }
-}
-
-/// Moves the run's head, if the lease is still good and the head where the writer believes it
-/// to be. This is the fence.
-async fn pass_fence(append: &AppendEntries, batch: &Batch<'_>, run: i64) -> Result<bool, Stop> {
-    let head = stored(append.expected + append.count as u64);
-    let expected = stored(append.expected);
-    let epoch = stored(append.lease.epoch);
-    let node = Text(&append.lease.node);
-    let status = Text(append.status.as_str());
-    let at = append.updated_at.map(|at| at.0);
-    // A column that is set has its indexes looked at, so the usual case sets as few as it can.
-    let changed = match append.rest {
-        Rest::Keep => {
-            let sql =
-                "UPDATE runs SET head = $5, status = $6, updated_at = coalesce($7, updated_at)
-                WHERE no = $1 AND head = $2 AND epoch = $3 AND lease_node = $4";
-            batch.write(sql, &[&run, &expected, &epoch, &node, &head, &status, &at]).await?
-        }
-        Rest::Park => {
-            let sql =
-                "UPDATE runs SET head = $5, status = $6, updated_at = coalesce($7, updated_at),
-                    lease_node = NULL, lease_until = 0,
-                    ready = EXISTS (SELECT 1 FROM inputs WHERE run = $1 AND no > $8)
-                WHERE no = $1 AND head = $2 AND epoch = $3 AND lease_node = $4";
-            let consumed = stored(append.consumed);
-            let bound: super::conn::Bound<'_> =
-                &[&run, &expected, &epoch, &node, &head, &status, &at, &consumed];
-            batch.write(sql, bound).await?
-        }
-        Rest::End(_) => {
-            let sql =
-                "UPDATE runs SET head = $5, status = $6, updated_at = coalesce($7, updated_at),
-                    lease_node = NULL, lease_until = 0, ready = false, error = $8
-                WHERE no = $1 AND head = $2 AND epoch = $3 AND lease_node = $4";
-            let error = append.error.as_deref().map(Text);
-            let bound: super::conn::Bound<'_> =
-                &[&run, &expected, &epoch, &node, &head, &status, &at, &error];
-            batch.write(sql, bound).await?
-        }
-    };
-    Ok(changed == 1)
 }
 
 /// What a run leaves behind when it is over.

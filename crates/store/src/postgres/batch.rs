@@ -13,6 +13,7 @@ use super::columns::{Columns as _, read, stored};
 use super::conn::{Bound, Conn};
 use super::error::Stop;
 use super::events::EventRows;
+use super::fence::Fence;
 use super::journal::JournalRows;
 use super::text::Text;
 use crate::{NodeId, StoreError};
@@ -86,6 +87,8 @@ pub(super) struct Batch<'a> {
     wrote: Cell<bool>,
     /// Until when the webhook that was last delivered to is leased. None, if there is no webhook.
     webhook_until: Cell<Option<i64>>,
+    /// What appends pass.
+    pub(super) fence: Fence,
     // Rows that no command reads, written together at the end.
     pub(super) journal: RefCell<JournalRows>,
     pub(super) audit: RefCell<AuditRows>,
@@ -142,6 +145,7 @@ impl<'a> Batch<'a> {
             numbers: RefCell::new(numbers),
             wrote: Cell::new(false),
             webhook_until: Cell::new(webhook_until),
+            fence: Fence::default(),
             journal: RefCell::default(),
             audit: RefCell::default(),
             events: RefCell::default(),
@@ -251,6 +255,11 @@ impl<'a> Batch<'a> {
     /// The connection, to read by.
     pub(super) fn conn(&self) -> &'a Conn {
         self.conn
+    }
+
+    /// Takes note that something was changed.
+    pub(super) fn has_written(&self) {
+        self.wrote.set(true);
     }
 
     /// Changes rows. How many.

@@ -1,5 +1,7 @@
 //! Makes connections, each with the limits its work needs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -20,6 +22,9 @@ const OLDEST_SERVER: i64 = 130_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// … up to this: well below the time after which a node counts as dead.
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
+
+/// How long a store that is being closed tries.
+const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What all connections have: no surprises from the settings of a database or role. A server that is asked something
 /// notices a client that is gone.
@@ -51,6 +56,7 @@ pub(super) struct Connector {
     runtime: Handle,
     options: PostgresOptions,
     tls: Option<MakeRustlsConnect>,
+    closing: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Connector {
@@ -65,11 +71,18 @@ impl Connector {
             SslMode::Disable => None,
             _ => Some(tls::connector(options.root_certificate.as_deref())?),
         };
-        Ok(Self { runtime, options, tls })
+        Ok(Self { runtime, options, tls, closing: Arc::default() })
     }
 
+    /// How long to try.
     pub(super) fn patience(&self) -> Duration {
-        self.options.patience
+        let closing = self.closing.load(Ordering::SeqCst);
+        if closing { self.options.patience.min(LAST_PATIENCE) } else { self.options.patience }
+    }
+
+    /// The store is being closed: nobody tries for long any more.
+    pub(super) fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
     }
 
     /// A connection that the store's runtime drives. Can be awaited anywhere.

@@ -45,6 +45,19 @@ fn is_unreadable(error: &Error) -> bool {
     error.code().is_none() && error.to_string().starts_with("error deserializing column")
 }
 
+/// Whether something could not be sent or read, whatever the connection.
+fn is_our_fault(error: &Error) -> bool {
+    let said = error.to_string();
+    let kinds = [
+        "error serializing",
+        "error deserializing",
+        "error encoding",
+        "query returned",
+        "invalid ",
+    ];
+    kinds.iter().any(|kind| said.starts_with(kind))
+}
+
 /// The store's error for one of the database.
 pub(super) fn failed(error: &Error) -> StoreError {
     StoreError::Failed(said(error))
@@ -70,7 +83,7 @@ pub(super) fn said(error: &Error) -> String {
 /// Whether the connection is gone, and another one may fare better.
 pub(super) fn is_lost(error: &Error) -> bool {
     match error.code() {
-        None => error.is_closed() || !is_unreadable(error),
+        None => !is_our_fault(error),
         Some(code) => {
             *code == SqlState::ADMIN_SHUTDOWN
                 || *code == SqlState::CRASH_SHUTDOWN

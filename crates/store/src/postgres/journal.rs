@@ -13,6 +13,9 @@ use super::runs;
 use super::text::Text;
 use crate::{LoadedRun, Snapshot, StoreError};
 
+/// What is sent by one statement. PostgreSQL takes none with more than 1 GB.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
 /// Rows of the journal that a batch adds.
 #[derive(Debug, Default)]
 pub(super) struct JournalRows {
@@ -35,16 +38,25 @@ impl JournalRows {
     }
 
     pub(super) async fn write(self, conn: &Conn) -> Result<(), Error> {
-        if self.is_empty() {
-            return Ok(());
+        let (mut from, mut bytes) = (0, 0);
+        for (n, body) in self.bodies.iter().enumerate() {
+            bytes += body.len();
+            if bytes >= MAX_BYTES || n + 1 == self.bodies.len() {
+                conn.execute(
+                    "INSERT INTO journal (run, seq, count, body)
+                     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])",
+                    &[
+                        &&self.runs[from..=n],
+                        &&self.first[from..=n],
+                        &&self.counts[from..=n],
+                        &&self.bodies[from..=n],
+                    ],
+                )
+                .await?;
+                (from, bytes) = (n + 1, 0);
+            }
         }
-        conn.execute(
-            "INSERT INTO journal (run, seq, count, body)
-             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])",
-            &[&self.runs, &self.first, &self.counts, &self.bodies],
-        )
-        .await
-        .map(drop)
+        Ok(())
     }
 }
 

@@ -19,6 +19,7 @@ mod decide;
 mod deliver;
 mod error;
 mod events;
+mod fence;
 mod journal;
 mod links;
 mod listener;
@@ -84,6 +85,7 @@ pub struct PostgresStore {
     // First: what waits is written while everything else is there.
     writer: Writer,
     readers: Readers,
+    connector: Connector,
     told: Told,
     node: NodeId,
     /// When the next thing is due, and how many changes there were when that was so.
@@ -134,8 +136,9 @@ impl PostgresStore {
             .unwrap_or_else(|_| Err(StoreError::Failed("the listener is gone".to_owned())))?;
         let memory = Memory::new(node.clone(), lock);
         let writer = Writer::start(Scribe::new(connector.clone(), memory, told.clone(), conn))?;
-        let readers = Readers::new(connector, readers);
-        Ok(Self { writer, readers, told, node, next_due: Mutex::default(), runtime: None })
+        let readers = Readers::new(connector.clone(), readers);
+        let next_due = Mutex::default();
+        Ok(Self { writer, readers, connector, told, node, next_due, runtime: None })
     }
 
     /// The name of this process, for its leases.
@@ -166,6 +169,7 @@ impl PostgresStore {
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
+        self.connector.close();
         self.writer.close();
         if let Some(runtime) = self.runtime.take() {
             // It may be dropped inside another runtime, where waiting for it is not allowed.

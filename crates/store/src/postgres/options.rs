@@ -64,7 +64,9 @@ impl PostgresOptions {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(Duration::from_secs(15));
         }
-        config.keepalives_idle(Duration::from_secs(10));
+        if !rest.iter().any(|pair| pair.starts_with("keepalives_idle=")) {
+            config.keepalives_idle(Duration::from_secs(10));
+        }
         let readers = pool.map_or(READERS, |pool: usize| pool - BESIDES_READERS);
         Ok(Self {
             node: node.into(),

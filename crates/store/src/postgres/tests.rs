@@ -12,3 +12,34 @@ mod keeps_contract {
 
     crate::store_conformance!(fresh());
 }
+
+mod batches;
+mod nodes;
+mod outages;
+mod schema;
+mod text;
+mod tls;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::{PostgresOptions, PostgresStore, Store, StoreError};
+
+fn open(address: &str, node: &str) -> Result<PostgresStore, StoreError> {
+    PostgresStore::open(PostgresOptions::new(address, node)?)
+}
+
+fn open_dyn(address: &str, node: &str) -> (Arc<PostgresStore>, Arc<dyn Store>) {
+    let store = Arc::new(open(address, node).unwrap());
+    (store.clone(), store)
+}
+
+/// Waits until something is so. How long that took.
+async fn until(what: &str, is_so: impl AsyncFn() -> bool) -> Duration {
+    let since = Instant::now();
+    while !is_so().await {
+        assert!(since.elapsed() < Duration::from_secs(60), "{what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    since.elapsed()
+}

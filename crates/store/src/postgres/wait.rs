@@ -25,7 +25,8 @@ impl Wake for Waiting {
 pub(super) fn wait_for<F: Future>(future: F) -> F::Output {
     let waker = Arc::new(Waiting(std::thread::current())).into();
     let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
+    // Inside a task of another runtime its channels would wait for that task to give way, which it cannot.
+    let mut future = pin!(tokio::task::unconstrained(future));
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;

@@ -4,7 +4,10 @@
 //! Commands that touch different things are polled together, so that their statements are pipelined: a wave of them costs
 //! a few round trips, however many they are.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -306,12 +309,7 @@ async fn perform(
     let mut rest = jobs;
     while !rest.is_empty() {
         let (wave, others) = rest.split_at_mut(wave_length(rest));
-        let done = join_all(wave.iter_mut().map(|job| job.attempt(&batch))).await;
-        // Behind the statement that failed all others fail too; they are not the reason.
-        let errors = done.into_iter().filter_map(Result::err);
-        if let Some(error) = errors.min_by_key(follows_from_another) {
-            return Err(trouble(error));
-        }
+        carry_wave(&batch, wave).await.map_err(trouble)?;
         rest = others;
     }
     match batch.commit(number).await {
@@ -319,6 +317,31 @@ async fn perform(
         Commit::Failed(error) => Err(trouble(error)),
         Commit::Unknown(error) => Err(Trouble::Unknown(error)),
     }
+}
+
+/// Carries out commands that can go together. Whenever all of them wait, and some of them before the fence, it is opened.
+async fn carry_wave(batch: &Batch<'_>, wave: &mut [Box<dyn Job>]) -> Result<(), Error> {
+    let mut jobs = pin!(join_all(wave.iter_mut().map(|job| job.attempt(batch))));
+    let mut opening: Option<LocalBoxFuture<'_, Result<(), Error>>> = None;
+    let done = poll_fn(|context| {
+        loop {
+            if let Poll::Ready(done) = jobs.as_mut().poll(context) {
+                return Poll::Ready(Ok(done));
+            }
+            if opening.is_none() && batch.fence.is_empty() {
+                return Poll::Pending;
+            }
+            let open = opening.get_or_insert_with(|| Box::pin(batch.fence.open(batch)));
+            let Poll::Ready(opened) = open.as_mut().poll(context) else { return Poll::Pending };
+            opening = None;
+            if let Err(error) = opened {
+                return Poll::Ready(Err(error));
+            }
+        }
+    });
+    // Behind the statement that failed all others fail too; they are not the reason.
+    let errors = done.await?.into_iter().filter_map(Result::err);
+    errors.min_by_key(follows_from_another).map_or(Ok(()), Err)
 }
 
 fn follows_from_another(error: &Error) -> bool {
