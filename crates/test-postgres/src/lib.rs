@@ -3,7 +3,7 @@
 //!
 //! For tests only; what goes wrong here fails one, so it panics.
 
-#![allow(clippy::unwrap_used, clippy::missing_panics_doc)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc)]
 
 mod programs;
 mod server;

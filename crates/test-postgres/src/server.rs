@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::programs::{command, program, run, unprivileged};
 
 /// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Waits for a word: a signal to send to the server. If nobody is there any more to say one, the server and all it has
 /// written go.

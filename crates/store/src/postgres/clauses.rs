@@ -1,5 +1,7 @@
 //! Conditions of a query. Their text is always part of this program; what users say is only bound.
 
+use std::fmt::Write as _;
+
 use tokio_postgres::types::ToSql;
 
 use super::text::Text;
@@ -43,7 +45,8 @@ impl Clauses {
         for (n, part) in condition.split('?').enumerate() {
             if n > 0 {
                 self.values.extend(values.next().map(Into::into));
-                self.sql.push_str(&format!("${}", self.values.len()));
+                // Writing to a string cannot fail.
+                let _ = write!(self.sql, "${}", self.values.len());
             }
             self.sql.push_str(part);
         }

@@ -130,9 +130,9 @@ impl PostgresStore {
             database,
             told: told.clone(),
         };
-        let (began, begun) = oneshot::channel();
+        let (began, listens) = oneshot::channel();
         runtime.spawn(listener.run(began));
-        wait_for(begun)
+        wait_for(listens)
             .unwrap_or_else(|_| Err(StoreError::Failed("the listener is gone".to_owned())))?;
         let memory = Memory::new(node.clone(), lock);
         let writer = Writer::start(Scribe::new(connector.clone(), memory, told.clone(), conn))?;
@@ -162,8 +162,10 @@ impl PostgresStore {
         }
     }
 
+    // By value, so that callers write no `&` before each closure.
+    #[allow(clippy::needless_pass_by_value)]
     fn read<T>(&self, what: impl AsyncFn(&Conn) -> Result<T, Stop>) -> Result<T, StoreError> {
-        self.readers.read(what)
+        self.readers.read(&what)
     }
 }
 

@@ -26,7 +26,7 @@ impl Readers {
     /// Reads something. If the connection breaks meanwhile, it is read again by another, once.
     pub(super) fn read<T>(
         &self,
-        what: impl AsyncFn(&Conn) -> Result<T, Stop>,
+        what: &impl AsyncFn(&Conn) -> Result<T, Stop>,
     ) -> Result<T, StoreError> {
         let mut place = Place { home: self, conn: self.take() };
         for again in [true, false] {

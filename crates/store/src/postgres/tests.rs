@@ -38,7 +38,7 @@ fn open_dyn(address: &str, node: &str) -> (Arc<PostgresStore>, Arc<dyn Store>) {
 async fn until(what: &str, is_so: impl AsyncFn() -> bool) -> Duration {
     let since = Instant::now();
     while !is_so().await {
-        assert!(since.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(since.elapsed() < Duration::from_mins(1), "{what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     since.elapsed()

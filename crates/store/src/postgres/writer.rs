@@ -207,7 +207,7 @@ impl Scribe {
     fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Broken> {
         let since = Instant::now();
         let mut pause = Pause::default();
-        let mut tries = 0;
+        let (mut tries, mut losses) = (0, 0);
         loop {
             let trouble = match self.transact_once(jobs) {
                 Ok(()) => return Ok(()),
@@ -220,7 +220,14 @@ impl Scribe {
                 Trouble::Command(error) if is_busy(&error) && tries < MAX_TRIES => tries += 1,
                 Trouble::Command(error) => return Err(Broken::Command(error)),
                 Trouble::Lost(error) if !patient => return Err(Broken::All(said(&error))),
-                Trouble::Lost(_) => std::thread::sleep(pause.next()),
+                // It may be the batch: one that takes too long is thrown out by the server, again and again.
+                Trouble::Lost(error) if losses >= MAX_TRIES && jobs.len() > 1 => {
+                    return Err(Broken::Command(error));
+                }
+                Trouble::Lost(_) => {
+                    losses += 1;
+                    std::thread::sleep(pause.next());
+                }
                 Trouble::Unknown(error) => match self.find_out() {
                     Ok(true) => {
                         // How many changes there are now is seen by who looks.
@@ -350,13 +357,13 @@ fn follows_from_another(error: &Error) -> bool {
 
 /// How many of the jobs, from the first, go together.
 fn wave_length(jobs: &[Box<dyn Job>]) -> usize {
-    let mut touched = Touches::default();
+    let mut wave = Touches::default();
     for (n, job) in jobs.iter().enumerate() {
         let mut touches = Touches::default();
         job.touches(&mut touches);
         if n == 0 {
-            touched = touches;
-        } else if !touched.join(&touches) {
+            wave = touches;
+        } else if !wave.join(&touches) {
             return n;
         }
     }
