@@ -13,6 +13,7 @@ mod keeps_contract {
     crate::store_conformance!(fresh());
 }
 
+mod answers;
 mod batches;
 mod nodes;
 mod outages;
