@@ -33,6 +33,7 @@ pub(crate) struct Interface {
 struct Card {
     supported_interfaces: Vec<Offer>,
     capabilities: Capabilities,
+    skills: Vec<Skill>,
     // As 0.3 has it.
     url: Option<String>,
     preferred_transport: Option<String>,
@@ -47,6 +48,12 @@ struct Capabilities {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Skill {
+    id: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Offer {
     url: String,
@@ -58,10 +65,21 @@ struct Offer {
 
 /// The best way to speak to the agent whose card this is.
 pub(crate) fn choose(card: Value, place: &Place) -> Result<Interface, Failure> {
+    if let Some(key) = &place.key {
+        key.check(&card)?;
+    }
     let card: Card = serde_json::from_value(card).map_err(|_| Failure::Card {
         problem: "it is not one".to_owned(),
         hint: "look whether `url` leads to an A2A agent",
     })?;
+    if let Some(wanted) = &place.skill
+        && card.skills.iter().all(|skill| skill.id != *wanted)
+    {
+        return Err(Failure::Card {
+            problem: format!("it does not have the skill `{wanted}`"),
+            hint: "look at `skill`, and at what the agent can do now",
+        });
+    }
     let streams = card.capabilities.streaming.unwrap_or(false);
     let offers = offers(card);
     let mut usable: Vec<Interface> = Vec::new();

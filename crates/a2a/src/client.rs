@@ -10,19 +10,17 @@ use signoff_tools::{
     BoxFuture, Remote, RemoteAnswer, RemoteMessage, RemotePart, RemoteState, RemoteTask,
     RemoteWatch,
 };
-use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::card::{self, Interface};
-use crate::config::{A2aConfig, Place};
+use crate::card::Interface;
+use crate::config::{A2aConfig, Lost, Place};
 use crate::failure::{Failure, MAX_SAID};
+use crate::known::Known;
 use crate::line::{self, Line};
 use crate::wire::{Message, Part, Role, Task, TaskState, Told};
 use crate::wish::Wish;
 use crate::{question, reply};
 
-/// How long a card is good for.
-const GOOD_FOR: Duration = Duration::from_mins(5);
 /// The pauses between attempts at what may be repeated.
 const PAUSES: [u64; 4] = [0, 100, 400, 1_600];
 /// How long to wait between two looks, at first and at most.
@@ -39,8 +37,9 @@ pub struct A2aAgent {
     name: String,
     place: Place,
     timeout: Span,
+    lost: Lost,
     http: Client,
-    known: Mutex<Option<(Interface, Instant)>>,
+    known: Known,
 }
 
 impl A2aAgent {
@@ -50,36 +49,35 @@ impl A2aAgent {
         let place = config.place(name).map_err(wrong)?;
         let http = line::client()
             .map_err(|error| wrong(Failure::Config(format!("[a2a.{name}]: {error}"))))?;
-        let known = Mutex::new(None);
-        Ok(Self { name: name.to_owned(), place, timeout: config.timeout, http, known })
+        let (timeout, lost) = (config.timeout, config.lost);
+        Ok(Self { name: name.to_owned(), place, timeout, lost, http, known: Known::default() })
     }
 
     fn line(&self) -> Line<'_> {
         Line { http: &self.http, place: &self.place }
     }
 
-    /// Where the agent listens. An old card is better than none.
     async fn interface(&self) -> Result<Interface, Failure> {
-        let mut known = self.known.lock().await;
-        if let Some((interface, read)) = &*known
-            && read.elapsed() < GOOD_FOR
-        {
-            return Ok(interface.clone());
-        }
-        let read = self.line().card().await.and_then(|card| card::choose(card, &self.place));
-        match (read, &*known) {
-            (Ok(interface), _) => {
-                *known = Some((interface.clone(), Instant::now()));
-                Ok(interface)
-            }
-            (Err(failure), Some((interface, _))) if failure.passes() => Ok(interface.clone()),
-            (Err(failure), _) => Err(failure),
-        }
+        self.known.interface(&self.line()).await
     }
 
+    /// Asks the agent. Where it may have moved, what can be repeated is asked there once more.
     async fn ask(&self, wish: Wish<'_>) -> Result<Told, Failure> {
         let interface = self.interface().await?;
-        self.line().ask(&interface, wish).await
+        let told = self.line().ask(&interface, wish).await;
+        match &told {
+            Err(failure) if failure.doubts() => {
+                self.known.doubt().await;
+                let sent = matches!(wish, Wish::Send(_)) && !failure.is_before();
+                match self.interface().await {
+                    Ok(now) if !sent && now != interface => self.line().ask(&now, wish).await,
+                    // What the new card says counts more than what went wrong with the old one.
+                    Err(card @ Failure::Card { .. }) => Err(card),
+                    _ => told,
+                }
+            }
+            _ => told,
+        }
     }
 
     async fn get(&self, task: &str, history: Option<u32>) -> Result<Task, Failure> {
@@ -91,7 +89,7 @@ impl A2aAgent {
     }
 
     async fn begin_task(&self, message: RemoteMessage) -> Result<RemoteTask, ErrorInfo> {
-        // Reading the card may be repeated; sending the message may not.
+        // Reading the card may be repeated; sending the message may not, once it may have arrived.
         let mut found = self.interface().await;
         for pause in &PAUSES[1..] {
             if !found.as_ref().is_err_and(Failure::passes) {
@@ -100,9 +98,9 @@ impl A2aAgent {
             sleep(Duration::from_millis(*pause)).await;
             found = self.interface().await;
         }
-        let interface = found.map_err(|failure| failure.info(&self.name))?;
+        found.map_err(|failure| failure.info(&self.name))?;
         let message = spoken(message, None, None);
-        let told = self.line().ask(&interface, Wish::Send(&message)).await;
+        let told = self.ask(Wish::Send(&message)).await;
         told.and_then(|told| self.stands(told, None))
             .map_err(|failure| failure.at_the_beginning(&self.name))
     }
@@ -128,6 +126,7 @@ impl A2aAgent {
             if arrived || !waits(&found) || question::id(&found) != question {
                 return self.stands(Told::Task(Box::new(found)), Some(&question));
             }
+            let message = question::addressed(&found, &message);
             match self.ask(Wish::Send(&message)).await {
                 Ok(told) => return self.stands(told, Some(&question)),
                 // Also where it refuses: the task may have gone on in the meantime.
@@ -284,9 +283,22 @@ impl Remote for A2aAgent {
 
     fn cancel(&self, task: String) -> BoxFuture<'_, Result<(), ErrorInfo>> {
         Box::pin(async move {
-            let told = self.ask(Wish::Cancel { task: &task }).await;
-            told.map(|_| ()).map_err(|failure| failure.info(&self.name))
+            let mut last = Failure::TaskLost;
+            for pause in PAUSES {
+                sleep(Duration::from_millis(pause)).await;
+                match self.ask(Wish::Cancel { task: &task }).await {
+                    // What is not there any more needs no cancelling.
+                    Ok(_) | Err(Failure::TaskLost) => return Ok(()),
+                    Err(failure) if failure.passes() => last = failure,
+                    Err(failure) => return Err(failure.info(&self.name)),
+                }
+            }
+            Err(last.info(&self.name))
         })
+    }
+
+    fn begins_again(&self, error: &ErrorInfo) -> bool {
+        self.lost == Lost::Again && error.code == Failure::TaskLost.code()
     }
 }
 
@@ -305,5 +317,13 @@ fn spoken(message: RemoteMessage, task_id: Option<String>, context_id: Option<St
         RemotePart::Data(value) => Part::data(value),
     });
     let parts = parts.collect();
-    Message { message_id: message.id, context_id, task_id, role: Role::User, parts, metadata: None }
+    Message {
+        message_id: message.id,
+        context_id,
+        task_id,
+        role: Role::User,
+        parts,
+        metadata: None,
+        ..Message::default()
+    }
 }

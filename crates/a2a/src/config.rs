@@ -10,6 +10,7 @@ use signoff_net::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use signoff_net::{Secret, Url};
 
 use crate::failure::Failure;
+use crate::signature::{CardKey, PublicKey};
 
 /// Where an agent says what it is.
 const CARD: &str = "/.well-known/agent-card.json";
@@ -47,6 +48,24 @@ pub struct A2aConfig {
     /// How long it may work without an answer or a question.
     #[serde(default = "a_day")]
     pub timeout: Span,
+    /// A skill that its card must have.
+    pub skill: Option<String>,
+    /// What to do when it does not know a task any more.
+    #[serde(default)]
+    pub lost: Lost,
+    /// The public key that must have signed its card, as a JWK: `{ kty = "EC", crv = "P-256", x = "…", y = "…" }`.
+    pub card_key: Option<CardKey>,
+}
+
+/// What to do when an agent has lost a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lost {
+    /// Ask a person: what the task has done is not known.
+    #[default]
+    Ask,
+    /// Begin another one, which may do the same again.
+    Again,
 }
 
 fn a_day() -> Span {
@@ -58,6 +77,8 @@ fn a_day() -> Span {
 pub(crate) struct Place {
     pub(crate) card: Url,
     pub(crate) origins: Vec<Url>,
+    pub(crate) skill: Option<String>,
+    pub(crate) key: Option<PublicKey>,
     headers_env: Vec<(HeaderName, String, bool)>,
 }
 
@@ -102,7 +123,8 @@ impl A2aConfig {
             }
             headers_env.push((AUTHORIZATION, variable.clone(), true));
         }
-        Ok(Place { card, origins, headers_env })
+        let key = self.card_key.as_ref().map(CardKey::read).transpose()?;
+        Ok(Place { card, origins, skill: self.skill.clone(), key, headers_env })
     }
 }
 

@@ -65,6 +65,16 @@ impl Failure {
         matches!(self, Self::Unavailable { .. } | Self::Protocol(_))
     }
 
+    /// Whether another card might explain it.
+    pub(crate) fn doubts(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Protocol(_) | Self::Card { .. })
+    }
+
+    /// Whether what was sent has not arrived, for sure.
+    pub(crate) fn is_before(&self) -> bool {
+        matches!(self, Self::Unavailable { arrived: false, .. } | Self::Card { .. })
+    }
+
     /// The failure of a message that would have begun a task.
     pub(crate) fn at_the_beginning(&self, agent: &str) -> ErrorInfo {
         let info = self.info(agent);

@@ -15,11 +15,15 @@ mod card;
 mod client;
 mod config;
 mod failure;
+mod known;
 mod line;
 mod question;
 mod reply;
+mod several;
+mod signature;
 pub mod wire;
 mod wish;
 
 pub use client::A2aAgent;
-pub use config::A2aConfig;
+pub use config::{A2aConfig, Lost};
+pub use signature::CardKey;

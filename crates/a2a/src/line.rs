@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use signoff_core::text::clean;
+use signoff_net::header::{HeaderValue, IF_NONE_MATCH};
 use signoff_net::sse::Decoder;
 use signoff_net::{Client, Method, NetError, Policy, Request, Response, Secret, StatusCode};
 use tokio::time::timeout;
@@ -20,6 +21,8 @@ const MAX_BODY: u64 = 8 * 1024 * 1024;
 const MAX_EVENT: usize = 4 * 1024 * 1024;
 /// How much of a refusal is read, in bytes.
 const MAX_REFUSAL: usize = 64 * 1024;
+/// The longest mark of a card, in bytes.
+const MAX_MARK: usize = 256;
 /// How long an agent may take to say that it has a message. Some finish the task first.
 const TAKING: Duration = Duration::from_mins(5);
 /// How long everything else may take.
@@ -39,6 +42,15 @@ pub(crate) fn client() -> Result<Client, NetError> {
     })
 }
 
+/// What came of reading a card.
+#[derive(Debug)]
+pub(crate) enum CardRead {
+    /// It, and the mark by which it is known again.
+    New(Value, Option<String>),
+    /// It is the one that was known.
+    Same,
+}
+
 /// The way to an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Line<'a> {
@@ -47,16 +59,26 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The agent's card.
-    pub(crate) async fn card(&self) -> Result<Value, Failure> {
-        let request = Request::new(Method::GET, self.place.card.clone());
+    /// The agent's card, unless it is still the one that this mark belongs to.
+    pub(crate) async fn card(&self, etag: Option<&str>) -> Result<CardRead, Failure> {
+        let mut request = Request::new(Method::GET, self.place.card.clone());
+        if let Some(mark) = etag.and_then(|etag| HeaderValue::from_str(etag).ok()) {
+            request.headers.insert(IF_NONE_MATCH, mark);
+        }
         let read = async {
-            let (response, secrets) = self.exchange(request).await?;
+            let (response, secrets) = self.send(request).await?;
+            if response.status() == StatusCode::NOT_MODIFIED {
+                return Ok(CardRead::Same);
+            }
+            let response = success(response, &secrets).await?;
+            let mark = response.header("etag").filter(|mark| mark.len() <= MAX_MARK);
+            let mark = mark.map(str::to_owned);
             let body = whole(response, &secrets).await?;
-            serde_json::from_str(&body).map_err(|_| Failure::Card {
+            let card = serde_json::from_str(&body).map_err(|_| Failure::Card {
                 problem: "it is not JSON".to_owned(),
                 hint: "look whether `url` leads to an A2A agent",
-            })
+            })?;
+            Ok(CardRead::New(card, mark))
         };
         within(LOOKING, read).await
     }
@@ -102,18 +124,27 @@ impl Line<'_> {
     }
 
     /// Sends a request with the agent's headers; what comes back is a success.
-    async fn exchange(&self, mut request: Request) -> Result<(Response, Vec<Secret>), Failure> {
+    async fn exchange(&self, request: Request) -> Result<(Response, Vec<Secret>), Failure> {
+        let (response, secrets) = self.send(request).await?;
+        Ok((success(response, &secrets).await?, secrets))
+    }
+
+    async fn send(&self, mut request: Request) -> Result<(Response, Vec<Secret>), Failure> {
         let (headers, secrets) = self.place.headers()?;
         request.headers.extend(headers);
-        let response = self.http.send(request).await?;
-        let status = response.status();
-        if status.is_success() {
-            return Ok((response, secrets));
-        }
-        let said = response.beginning(MAX_REFUSAL).await;
-        let said = scrubbed(&String::from_utf8_lossy(&said), &secrets);
-        Err(refusal(status, &said))
+        Ok((self.http.send(request).await?, secrets))
     }
+}
+
+/// The response, if it is a success.
+async fn success(response: Response, secrets: &[Secret]) -> Result<Response, Failure> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let said = response.beginning(MAX_REFUSAL).await;
+    let said = scrubbed(&String::from_utf8_lossy(&said), secrets);
+    Err(refusal(status, &said))
 }
 
 async fn within<T>(

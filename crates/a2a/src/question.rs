@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use signoff_core::request::{Choice, RequestBody};
-use signoff_core::schema;
 use signoff_core::text::{clean, digest};
+use signoff_core::{DecisionKind, RequestKind, schema};
 use signoff_tools::RemoteQuestion;
 
+use crate::several;
 use crate::wire::{Message, Part, Role, Task, TaskState};
 
 /// The longest question, in bytes.
@@ -37,6 +38,14 @@ pub(crate) fn was_answered(task: &Task, question: &str) -> bool {
         && said.any(|message| message.role == Role::User)
 }
 
+/// An answer as the task wants it: where it asks several things at once, each part says which it answers.
+pub(crate) fn addressed(task: &Task, answer: &Message) -> Message {
+    let asked = task.status.message.as_ref();
+    let several = asked.and_then(|asked| several::of_parts(&asked.parts));
+    let parts = several.and_then(|several| several.answers(&answer.parts));
+    Message { parts: parts.unwrap_or_else(|| answer.parts.clone()), ..answer.clone() }
+}
+
 /// The question of a task that waits for something.
 pub(crate) fn of_task(agent: &str, task: &Task) -> RemoteQuestion {
     let nothing = Message::default();
@@ -58,8 +67,31 @@ pub(crate) fn of_task(agent: &str, task: &Task) -> RemoteQuestion {
 }
 
 fn asked(agent: &str, words: String, parts: &[Part]) -> RequestBody {
+    if let Some(several) = several::of_parts(parts) {
+        let words = if words.is_empty() { titled(None, agent) } else { words };
+        return RequestBody { response_schema: several.schema(), ..RequestBody::input(words) };
+    }
     let data: Vec<&Map<String, Value>> =
         parts.iter().filter_map(|part| part.data.as_ref()?.as_object()).collect();
+    let decided = data.iter().find_map(|data| decisions(data.get("allowed")?));
+    let mut request = plainly_asked(agent, words, &data);
+    if let Some(allowed) = decided {
+        request.allowed = allowed;
+        request.kind = RequestKind::Approval;
+    }
+    request
+}
+
+/// The decisions that an agent takes, where it has such: those of Signoff elsewhere. Stopping is not among them: that
+/// is about our own run.
+fn decisions(allowed: &Value) -> Option<Vec<DecisionKind>> {
+    let mut allowed: Vec<DecisionKind> = serde_json::from_value(allowed.clone()).ok()?;
+    allowed.retain(|kind| *kind != DecisionKind::Abort);
+    allowed.dedup();
+    (!allowed.is_empty() && allowed != [DecisionKind::Respond]).then_some(allowed)
+}
+
+fn plainly_asked(agent: &str, words: String, data: &[&Map<String, Value>]) -> RequestBody {
     let schema = data.iter().find_map(|data| usable(data.get("schema")?));
     let words = if words.is_empty() { titled(schema.as_ref(), agent) } else { words };
     let options = data.iter().find_map(|data| options(data.get("options")?));
@@ -88,13 +120,13 @@ fn titled(schema: Option<&Value>, agent: &str) -> String {
 }
 
 /// A schema that answers can be held against.
-fn usable(schema: &Value) -> Option<Value> {
+pub(crate) fn usable(schema: &Value) -> Option<Value> {
     let mut schema = schema.clone();
     schema.as_object_mut()?.remove("$schema");
     schema::compile(&schema).ok().map(|_| schema)
 }
 
-fn options(list: &Value) -> Option<Vec<Choice>> {
+pub(crate) fn options(list: &Value) -> Option<Vec<Choice>> {
     options_of(list, false)
 }
 
@@ -125,6 +157,10 @@ fn context(agent: &str, task: &Task, parts: &[Part]) -> Value {
     if !data.is_empty() && json!(data).to_string().len() <= MAX_DATA {
         context["data"] = json!(data);
     }
+    let proposed = data.iter().find_map(|data| data.get("proposal"));
+    if let Some(proposal) = proposed.filter(|it| it.to_string().len() <= MAX_DATA) {
+        context["proposal"] = proposal.clone();
+    }
     let urls: Vec<String> =
         parts.iter().filter_map(|part| Some(clean(part.url.as_deref()?, MAX_PROMPT))).collect();
     if !urls.is_empty() {
@@ -135,7 +171,7 @@ fn context(agent: &str, task: &Task, parts: &[Part]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use signoff_core::{Decision, RequestKind};
+    use signoff_core::Decision;
 
     use super::*;
 
@@ -174,6 +210,22 @@ mod tests {
         assert!(offered.check(&Decision::respond("b")).is_err());
         let numbers = ask(&json!([{ "data": { "schema": { "enum": [1, 2] } } }]));
         assert_eq!(numbers.kind, RequestKind::Input);
+    }
+
+    #[test]
+    fn decisions_of_another_signoff_are_taken() {
+        let facts = json!({
+            "requestId": "req_1", "schema": { "type": "object" }, "allowed": ["approve", "edit", "reject", "abort"],
+            "proposal": { "total": 5 },
+        });
+        let asked = ask(&json!([{ "text": "Well?" }, { "data": facts }]));
+        assert_eq!(asked.kind, RequestKind::Approval);
+        assert!(asked.check(&Decision::approve()).is_ok());
+        assert!(asked.check(&Decision::Abort { reason: None }).is_err());
+        assert_eq!(asked.proposal(), Some(&json!({ "total": 5 })));
+        let odd =
+            ask(&json!([{ "text": "Well?" }, { "data": { "allowed": ["approve", "explode"] } }]));
+        assert_eq!(odd.allowed, [DecisionKind::Respond]);
     }
 
     #[test]

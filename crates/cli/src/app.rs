@@ -6,7 +6,7 @@ use std::sync::Arc;
 use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_runtime::{Engine, new_id};
-use signoff_server::Webhook;
+use signoff_server::{CardKey, Channel, McpSettings, Receivers, Webhook};
 use signoff_store::{
     NodeId, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
 };
@@ -35,8 +35,28 @@ impl App {
         Self { global, node: new_id().into(), traces: Tracing::default() }
     }
 
-    fn place(&self) -> Result<Place> {
+    /// Where runs are kept.
+    fn kept(&self) -> Result<Place> {
         Place::new(self.global.store.as_deref(), &self.global.data_dir)
+    }
+
+    /// Where a server of this database says that it is there.
+    pub(crate) fn beacon(&self) -> Result<PathBuf> {
+        let mut path = match self.kept()? {
+            Place::Sqlite(path) => path.into_os_string(),
+            // A server on this machine, among those that share the database.
+            Place::Postgres(_) => self.global.data_dir.join("postgres").into_os_string(),
+        };
+        path.push(".server");
+        Ok(path.into())
+    }
+
+    /// What the store is known by.
+    pub(crate) fn place(&self) -> Result<String> {
+        Ok(match self.kept()? {
+            Place::Sqlite(path) => std::path::absolute(&path).unwrap_or(path).display().to_string(),
+            postgres @ Place::Postgres(_) => postgres.shown(),
+        })
     }
 
     /// The store. Made, if it is not there.
@@ -47,7 +67,7 @@ impl App {
     /// The same with so many connections for reading.
     pub(crate) fn store_read_by(&self, readers: Option<usize>) -> Result<Arc<dyn Store>> {
         make_private_folder(&self.global.data_dir)?;
-        let place = self.place()?;
+        let place = self.kept()?;
         let opened: std::result::Result<Arc<dyn Store>, StoreError> = match &place {
             Place::Sqlite(path) => {
                 let mut options = SqliteOptions::new(path, Arc::clone(&self.node));
@@ -55,7 +75,7 @@ impl App {
                 SqliteStore::open(options).map(|store| Arc::new(store) as _)
             }
             Place::Postgres(address) => PostgresOptions::new(address, Arc::clone(&self.node))
-                .map(|options| options.read_by(readers).or_password(env::value(env::PGPASSWORD)))
+                .map(|options| options.read_by(readers).or_password(env::text(env::PGPASSWORD)))
                 .and_then(PostgresStore::open)
                 .map(|store| Arc::new(store) as _),
         };
@@ -64,7 +84,7 @@ impl App {
 
     /// The store, if there is one.
     pub(crate) fn existing_store(&self) -> Result<Option<Arc<dyn Store>>> {
-        match self.place()? {
+        match self.kept()? {
             Place::Sqlite(path) if !path.exists() => Ok(None),
             _ => self.store().map(Some),
         }
@@ -141,9 +161,24 @@ impl App {
         Ok(())
     }
 
+    /// What signs the cards of agents.
+    pub(crate) fn card_key(&self) -> Result<Option<Arc<CardKey>>> {
+        self.config()?.card_key()
+    }
+
+    /// Where clients of A2A may be told how their tasks go on.
+    pub(crate) fn receivers(&self) -> Result<Receivers> {
+        self.config()?.receivers()
+    }
+
     /// Those who are told what happens to requests.
-    pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>> {
-        self.config()?.webhooks()
+    pub(crate) fn channels(&self) -> Result<Vec<Arc<dyn Channel>>> {
+        self.config()?.channels()
+    }
+
+    /// How MCP clients are answered.
+    pub(crate) fn mcp_server(&self) -> Result<McpSettings> {
+        self.config()?.mcp_server()
     }
 
     /// The one of this name.

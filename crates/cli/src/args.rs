@@ -55,7 +55,10 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// List runs
     Runs(RunsArgs),
-    /// See and answer what waits for people
+    /// Talk with a workflow on this terminal
+    #[command(after_help = help::CHAT)]
+    Chat(ChatArgs),
+    /// See and answer what waits for people; on a terminal, as a screen
     #[command(after_help = help::INBOX)]
     Inbox(InboxArgs),
     /// Show the journal of a run: everything that happened, in order
@@ -80,12 +83,20 @@ pub(crate) enum Command {
     User(UserArgs),
     /// Try out who is told what happens to requests
     Webhook(WebhookArgs),
+    /// Give an MCP client people to ask, on standard input and output
+    #[command(after_help = help::MCP)]
+    Mcp(McpArgs),
     /// Measure this machine
     Bench(crate::bench::BenchArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man {
+        /// Of this command
+        command: Option<String>,
     },
 }
 
@@ -185,10 +196,34 @@ pub(crate) struct RunsArgs {
     pub(crate) json: bool,
 }
 
+/// Which server is talked to.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ServerArgs {
+    /// The server [default: the one that runs on this data directory; else one is started for as long as it is needed]
+    #[arg(long, global = true, value_name = "URL", env = env::SERVER.name, hide_env = true)]
+    pub(crate) server: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    /// The id of a workflow; chosen from a list, if not given
+    pub(crate) workflow: Option<String>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Go on with this conversation
+    #[arg(long, value_name = "ID")]
+    pub(crate) conversation: Option<String>,
+    /// Go on with the session that was left last
+    #[arg(long, conflicts_with = "conversation")]
+    pub(crate) resume: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct InboxArgs {
     #[command(subcommand)]
     pub(crate) command: Option<InboxCommand>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -205,6 +240,31 @@ pub(crate) enum InboxCommand {
     },
     /// Answer a request, and drive its run until it rests
     Answer(AnswerArgs),
+    /// Put a request off: it is out of sight until then, and can still be answered
+    Defer(DeferArgs),
+    /// Tell what happens to requests, one change a line, until Ctrl-C
+    Watch {
+        /// Print one change a line as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeferArgs {
+    /// The request: its id, or the beginning or end of it
+    pub(crate) request: String,
+    /// How long (30m, 2h, 1d), or until when (2026-11-16T09:00:00Z)
+    pub(crate) until: String,
+    /// Why, for others who look at it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Who puts it off
+    #[arg(long = "as", value_name = "NAME", default_value = "local")]
+    pub(crate) by: String,
+    /// Print the request as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Default, Args)]
@@ -221,6 +281,9 @@ pub(crate) struct InboxListArgs {
     /// Only those whose question contains these words
     #[arg(long, value_name = "TEXT")]
     pub(crate) search: Option<String>,
+    /// Only those that somebody has put off; they are not listed otherwise
+    #[arg(long)]
+    pub(crate) deferred: bool,
     /// Print one request a line as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -236,9 +299,9 @@ pub(crate) struct AnswerArgs {
     /// The decision as JSON, for example {"decision":"approve","note":"fine"}
     #[arg(long, value_name = "JSON")]
     pub(crate) decision: Option<String>,
-    /// Who answers
-    #[arg(long = "as", value_name = "NAME", default_value = "local")]
-    pub(crate) by: String,
+    /// Who answers [default: local]; a server knows who it is
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) by: Option<String>,
     /// Only take the decision; somebody else drives the run
     #[arg(long)]
     pub(crate) no_drive: bool,
@@ -382,6 +445,19 @@ pub(crate) enum WebhookCommand {
         /// The webhook: NAME of [webhooks.NAME] in signoff.toml
         name: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// Ask through this server instead of the data directory; a token comes from `SIGNOFF_TOKEN`
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// In whose name it is asked
+    #[arg(long = "as", value_name = "NAME", default_value = "local", conflicts_with = "server")]
+    pub(crate) by: String,
+    /// What to log on standard error: error, warn, info, debug or trace [default: error]
+    #[arg(long, value_name = "LEVEL", env = env::LOG.name, hide_env = true)]
+    pub(crate) log: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -10,11 +10,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use signoff_a2a::{A2aAgent, A2aConfig};
-use signoff_core::Name;
 use signoff_core::visible::Secrets;
+use signoff_core::{Name, Span};
 use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Provider, ProviderKind};
-use signoff_server::{Webhook, WebhookConfig};
+use signoff_server::{
+    CardKey, Channel, ChannelConfig, McpSettings, Receivers, Slack, Webhook, WebhookConfig,
+};
 use signoff_tools::{Builtin, CommandSettings, FileSettings, Remote, Tool, ToolSource};
 
 use self::models::{Model, provider, several};
@@ -48,6 +50,18 @@ pub(crate) struct Config {
     /// Who is told what happens to requests, by a name of their own. `signoff serve` tells them.
     #[serde(default)]
     webhooks: BTreeMap<String, WebhookConfig>,
+    /// Where clients of A2A may have `signoff serve` send how their tasks go on.
+    #[serde(default)]
+    push: PushSection,
+    /// The file that holds the private key with which `signoff serve` signs the cards of its agents.
+    #[serde(default)]
+    card_key: Option<PathBuf>,
+    /// Chats that are told of them too.
+    #[serde(default)]
+    channels: BTreeMap<String, ChannelConfig>,
+    /// How MCP clients that ask people here are answered.
+    #[serde(default)]
+    mcp_server: McpServer,
     /// A file with gates that hold for all workflows; see `signoff schema policy`.
     #[serde(default)]
     policy: Option<PathBuf>,
@@ -61,6 +75,29 @@ pub(crate) struct Config {
     #[serde(skip)]
     workspace: PathBuf,
 }
+
+/// `[push]`: clients name these addresses, not the operator.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PushSection {
+    /// Whether they may be on this machine or in this network, and be reached without TLS.
+    #[serde(default)]
+    allow_private: bool,
+}
+
+/// How MCP clients are answered.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct McpServer {
+    /// How long a call waits for a person before it says that the question waits: 1s to 10m; 50s, if not given.
+    wait: Option<Span>,
+    /// Whether a client may put a question to its own user, whose answer then counts as the caller's. If not given: only
+    /// without users, where everybody is whoever sits at this machine.
+    client_answers: Option<bool>,
+}
+
+/// The longest that a call may wait.
+const LONGEST_WAIT: Span = Span::seconds(10 * 60);
 
 /// The tools without a `[tools]` section. They reach nothing but the workspace; `expr` reads and writes no file.
 const DEFAULT_TOOLS: [&str; 6] =
@@ -137,9 +174,48 @@ impl Config {
         Ok(remotes)
     }
 
+    /// Where clients of A2A may be told how their tasks go on.
+    pub(crate) fn receivers(&self) -> Result<Receivers> {
+        Ok(Receivers::new(self.push.allow_private)?)
+    }
+
+    /// What signs the cards of agents.
+    pub(crate) fn card_key(&self) -> Result<Option<Arc<CardKey>>> {
+        let Some(path) = &self.card_key else { return Ok(None) };
+        let path = self.folder.join(path);
+        let wrong = |problem: &dyn std::fmt::Display| {
+            Failure::usage(format!("card_key: {}: {problem}", path.display()))
+        };
+        let pem = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+        let key = CardKey::read(&pem).map_err(|problem| wrong(&problem))?;
+        Ok(Some(Arc::new(key)))
+    }
+
+    /// How MCP clients are answered.
+    pub(crate) fn mcp_server(&self) -> Result<McpSettings> {
+        let McpServer { wait, client_answers } = self.mcp_server;
+        let mut settings = McpSettings { client_answers, ..McpSettings::default() };
+        if let Some(wait) = wait {
+            if !(Span::seconds(1)..=LONGEST_WAIT).contains(&wait) {
+                let problem = format!("[mcp_server]: `wait` is 1s to {LONGEST_WAIT}, not {wait}");
+                return Err(Failure::usage(problem).into());
+            }
+            settings.wait = wait.to_std();
+        }
+        Ok(settings)
+    }
+
     /// Those who are told what happens to requests.
-    pub(crate) fn webhooks(&self) -> Result<Vec<Webhook>> {
-        self.webhooks.iter().map(|(name, config)| webhook(name, config)).collect()
+    pub(crate) fn channels(&self) -> Result<Vec<Arc<dyn Channel>>> {
+        let mut all: Vec<Arc<dyn Channel>> = Vec::new();
+        for (name, config) in &self.webhooks {
+            all.push(Arc::new(webhook(name, config)?));
+        }
+        for (name, config) in &self.channels {
+            let made = Slack::new(name, config, |variable| std::env::var(variable).ok());
+            all.push(Arc::new(made.map_err(|problem| Failure::usage(printable(&problem)))?));
+        }
+        Ok(all)
     }
 
     /// The one of this name.
@@ -164,7 +240,8 @@ impl Config {
         let agents = self.a2a.values();
         let agents = agents.flat_map(|it| it.token_env.iter().chain(it.headers_env.values()));
         let webhooks = self.webhooks.values().map(|webhook| &webhook.secret_env);
-        let named = models.chain(tools).chain(servers).chain(agents).chain(webhooks);
+        let chats = self.channels.values().map(|channel| &channel.url_env);
+        let named = models.chain(tools).chain(servers).chain(agents).chain(webhooks).chain(chats);
         let usual = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
         let variables = named.map(String::as_str).chain(usual);
         Secrets::new(variables.filter_map(|name| std::env::var(name).ok()))

@@ -17,7 +17,7 @@ pub(crate) fn run(store: &dyn Store, text: &str, unfinished: bool) -> Result<Run
         return Ok(found);
     }
     let found = all_runs(store, |record| {
-        !is_part(record) && (begins_or_ends(record.id.as_str(), record.id.unique(), text))
+        !is_part(record) && (means(record.id.as_str(), record.id.unique(), text))
     })?;
     let shown = printable_line(text);
     match found.as_slice() {
@@ -59,7 +59,7 @@ pub(crate) fn request(store: &dyn Store, text: &str) -> Result<Request> {
     if let Some(found) = store.request(&RequestId::new(text))? {
         return Ok(found);
     }
-    let fits = |request: &Request| begins_or_ends(request.id.as_str(), request.id.unique(), text);
+    let fits = |request: &Request| means(request.id.as_str(), request.id.unique(), text);
     // What waits is meant before what is decided.
     for status in [Some(RequestStatus::Pending), None] {
         let filter = RequestFilter { status, ..RequestFilter::default() };
@@ -114,7 +114,8 @@ fn all_runs(store: &dyn Store, fits: impl Fn(&RunRecord) -> bool) -> Result<Vec<
     }
 }
 
-fn begins_or_ends(whole: &str, unique: &str, text: &str) -> bool {
+/// Whether `text` is the beginning or the end of an id.
+pub(crate) fn means(whole: &str, unique: &str, text: &str) -> bool {
     !text.is_empty()
         && (whole.starts_with(text) || unique.starts_with(text) || whole.ends_with(text))
 }

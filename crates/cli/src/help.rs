@@ -30,9 +30,9 @@ Examples:
   signoff serve --workflows flows --log debug";
 
 pub(crate) const RUN: &str = "\
-The final output goes to standard output, everything else to standard error. At a question,
-type the answer, its number, or yes/no; `?` shows what is accepted, `e` edits what is proposed.
-Close standard input or press Ctrl-C to leave the run parked.
+The final output goes to standard output, everything else to standard error. At a question
+a form comes up; Esc turns it to a line: type the answer, its number, or yes/no; `?` shows what is
+accepted, `e` edits what is proposed. Close standard input or press Ctrl-C to leave the run parked.
 
 Examples:
   signoff run event_planner \"Plan a party for 30 people\"
@@ -45,9 +45,24 @@ An answers file is a YAML list, each answer used once for the first request it f
   - { match: { agent: budget }, decision: approve }
   - { match: { kind: input }, answer: vegetarian }";
 
+pub(crate) const CHAT: &str = "\
+Everything is on the server: leaving the chat stops nothing, and questions stay in the inbox. /help
+in the chat shows commands and keys. Without --server and without a workflow, OPENAI_BASE_URL or
+AF_BRIDGE_BASE_URL name an endpoint of Responses to talk to.
+
+Examples:
+  signoff chat support_handoff
+  signoff chat --server http://127.0.0.1:8484
+  signoff chat --resume
+  OPENAI_BASE_URL=https://models.example/v1 OPENAI_MODEL=gpt-5 signoff chat";
+
 pub(crate) const INBOX: &str = "\
+On a terminal `signoff inbox` is a screen that is kept up to date; ? shows its keys. Elsewhere it lists.
+
 Examples:
   signoff inbox
+  signoff inbox list --server http://127.0.0.1:8484
+  signoff inbox watch --json
   signoff inbox show 3f9a_1
   signoff inbox answer 3f9a_1 \"Union Hall\"
   signoff inbox answer 3f9a_2 --decision '{\"decision\":\"reject\",\"reason\":\"too much\"}' --as ada";
@@ -69,6 +84,14 @@ a server reads it again when it changes.
 Examples:
   signoff policy check policy.yaml
   signoff policy test policy.yaml --runs 500";
+
+pub(crate) const MCP: &str = "\
+Whoever starts it can ask people: the questions wait in the data directory, and are answered with
+`signoff inbox`, or in a server on the same directory. Nothing but the protocol is written to standard output.
+
+Examples:
+  signoff mcp --data-dir ~/.signoff
+  SIGNOFF_TOKEN=… signoff mcp --server https://signoff.example";
 
 pub(crate) const FORK: &str = "\
 Nothing of the old run changes, and nothing up to the place is done again. If the entry at SEQ

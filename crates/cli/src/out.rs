@@ -43,6 +43,11 @@ pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
+/// Whether a person sits before all of it, so that forms can be shown.
+pub(crate) fn is_terminal() -> bool {
+    stdin_is_terminal() && stdout_is_terminal() && stderr_is_terminal()
+}
+
 /// Whether a person types on standard input.
 pub(crate) fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()

@@ -3,8 +3,20 @@
 #![cfg(unix)] // signals and paths of a Unix system
 #![allow(clippy::unwrap_used)] // what goes wrong here fails a test
 
+#[path = "serve/a2a.rs"]
+mod a2a;
+#[path = "serve/a2a_answers.rs"]
+mod a2a_answers;
+#[path = "serve/a2a_clients.rs"]
+mod a2a_clients;
+#[path = "serve/a2a_push.rs"]
+mod a2a_push;
+#[path = "serve/a2a_support.rs"]
+mod a2a_support;
 #[path = "serve/access.rs"]
 mod access;
+#[path = "serve/ag_ui.rs"]
+mod ag_ui;
 #[path = "serve/bounds.rs"]
 mod bounds;
 #[path = "serve/bridge.rs"]
@@ -15,6 +27,8 @@ mod bridge_questions;
 mod checks;
 #[path = "serve/deciders.rs"]
 mod deciders;
+#[path = "serve/defer.rs"]
+mod defer;
 #[path = "serve/devui.rs"]
 mod devui;
 #[path = "serve/document.rs"]
@@ -31,6 +45,14 @@ mod links;
 mod logs;
 #[path = "serve/marks.rs"]
 mod marks;
+#[path = "serve/mcp.rs"]
+mod mcp;
+#[path = "serve/mcp_conformance.rs"]
+mod mcp_conformance;
+#[path = "serve/mcp_forms.rs"]
+mod mcp_forms;
+#[path = "serve/mcp_support.rs"]
+mod mcp_support;
 #[path = "serve/openai.rs"]
 mod openai;
 #[path = "serve/phases.rs"]
@@ -45,10 +67,16 @@ mod postgres;
 mod qlaw;
 #[path = "serve/races.rs"]
 mod races;
+#[path = "serve/webhooks/receiver.rs"]
+mod receiver;
 #[path = "serve/refused.rs"]
 mod refused;
+#[path = "serve/rollback.rs"]
+mod rollback;
 #[path = "serve/schemathesis.rs"]
 mod schemathesis;
+#[path = "serve/siblings.rs"]
+mod siblings;
 #[path = "serve/steering.rs"]
 mod steering;
 #[path = "serve/stopping.rs"]
@@ -61,6 +89,8 @@ mod support;
 mod traces;
 #[path = "serve/visible.rs"]
 mod visible;
+#[path = "serve/web.rs"]
+mod web;
 #[path = "serve/webhooks.rs"]
 mod webhooks;
 #[path = "serve/ws.rs"]

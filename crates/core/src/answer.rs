@@ -80,7 +80,10 @@ pub fn accepted(request: &RequestBody) -> String {
             DecisionKind::Approve => "`yes`".to_owned(),
             DecisionKind::Reject => "`no` or `no, REASON`".to_owned(),
             DecisionKind::Edit => "the changed value as JSON".to_owned(),
-            DecisionKind::Revise | DecisionKind::Redo | DecisionKind::Retry => {
+            DecisionKind::Revise
+            | DecisionKind::Redo
+            | DecisionKind::Retry
+            | DecisionKind::Rollback => {
                 format!("`{kind}` or `{kind}: FEEDBACK`")
             }
             DecisionKind::Skip | DecisionKind::Abort => format!("`{kind}`"),
@@ -147,6 +150,9 @@ fn word(request: &RequestBody, text: &str) -> Option<Decision> {
     }
     if is(DecisionKind::Skip, &[]) {
         return Some(Decision::Skip { reason: rest });
+    }
+    if is(DecisionKind::Rollback, &["undo"]) {
+        return Some(Decision::Rollback { feedback: rest });
     }
     is(DecisionKind::Abort, &[]).then_some(Decision::Abort { reason: rest })
 }

@@ -69,6 +69,8 @@ pub enum DecisionKind {
     Retry,
     /// Leave it out and go on.
     Skip,
+    /// Undo what was done, and ask again.
+    Rollback,
     /// Stop the run.
     Abort,
 }
@@ -85,6 +87,7 @@ impl DecisionKind {
             Self::Redo => "redo",
             Self::Retry => "retry",
             Self::Skip => "skip",
+            Self::Rollback => "rollback",
             Self::Abort => "abort",
         }
     }
@@ -107,6 +110,36 @@ pub enum Then {
     Continue,
     /// End the run.
     Stop,
+}
+
+/// What becomes of the other calls of a turn when one of them is rejected.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Siblings {
+    /// Each is decided for itself.
+    #[default]
+    Independent,
+    /// Those that nobody has decided are withdrawn, and the model thinks again.
+    Replan,
+}
+
+impl Siblings {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
+    pub(crate) fn is_independent(&self) -> bool {
+        *self == Self::Independent
+    }
 }
 
 /// The one accepted answer to a request.
@@ -143,6 +176,9 @@ pub enum Decision {
         /// Whether the run goes on.
         #[serde(default)]
         then: Then,
+        /// What becomes of the other calls of the same turn; as the gate says, if not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        siblings: Option<Siblings>,
         /// Whether this holds for more than this once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         remember: Option<Remember>,
@@ -170,6 +206,12 @@ pub enum Decision {
         /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    },
+    /// Undo what was done, as far as that can be, and ask again.
+    Rollback {
+        /// Why, for whoever works on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<String>,
     },
     /// Stop the run.
     Abort {
@@ -201,6 +243,7 @@ impl Decision {
             Self::Redo { .. } => DecisionKind::Redo,
             Self::Retry { .. } => DecisionKind::Retry,
             Self::Skip { .. } => DecisionKind::Skip,
+            Self::Rollback { .. } => DecisionKind::Rollback,
             Self::Abort { .. } => DecisionKind::Abort,
         }
     }
@@ -216,7 +259,7 @@ impl Decision {
 
     /// A plain no.
     pub fn reject(reason: Option<String>, then: Then) -> Self {
-        Self::Reject { reason, then, remember: None }
+        Self::Reject { reason, then, siblings: None, remember: None }
     }
 
     /// The value it carries, if it carries one that must fit the response schema.
@@ -280,6 +323,13 @@ impl RequestBody {
                 Refusal::NotAsked { by: by.clone(), asked: asked.join(" and ") }
             }
         })
+    }
+
+    /// The turn whose other questions `decision` takes back, if it does.
+    pub fn withdraws(&self, decision: &Decision) -> Option<&Name> {
+        let Decision::Reject { siblings, .. } = decision else { return None };
+        let replans = siblings.unwrap_or(self.siblings) == Siblings::Replan;
+        self.turn.as_ref().filter(|_| replans)
     }
 
     /// Whether `decision` is an answer this request accepts.

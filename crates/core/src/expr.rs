@@ -1,8 +1,13 @@
 //! Conditions and small transformations in CEL, bounded.
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use cel::common::ast::Expr as Node;
+use cel::common::types::{
+    CelBool, CelDouble, CelInt, CelList, CelMap, CelNull, CelString, CelUInt,
+};
+use cel::common::value::Val;
 use serde_json::Value;
 
 /// The functions of the language. To list them takes longer than to evaluate most expressions.
@@ -99,9 +104,37 @@ impl Expr {
         fields
     }
 
+    /// The fields of what stands at `path` that it asks for by name, if it asks for nothing else of it: not for the
+    /// whole, and not in a way that cannot be told.
+    pub(crate) fn only_fields_of(
+        &self,
+        path: &[&str],
+    ) -> Option<std::collections::BTreeSet<String>> {
+        let mut fields = std::collections::BTreeSet::new();
+        let (mut all, mut named, mut hidden) = (0_usize, 0_usize, false);
+        each(self.program.expression(), &mut |node| {
+            all += usize::from(is_at(node, path));
+            match node {
+                Node::Select(select) if is_at(&select.operand.expr, path) => {
+                    named += 1;
+                    fields.insert(select.field.clone());
+                }
+                // What is inside is not looked at.
+                Node::Map(_) | Node::Struct(_) => hidden = true,
+                _ => {}
+            }
+        });
+        (all == named && !hidden).then_some(fields)
+    }
+
     /// Its value, with `variables` in place.
     pub fn eval(&self, variables: &[(&str, &Value)]) -> Result<Value, String> {
-        let value = self.execute(&Scope::new(variables))?;
+        self.eval_in(&Scope::new(variables))
+    }
+
+    /// The same in a scope.
+    pub(crate) fn eval_in(&self, scope: &Scope<'_>) -> Result<Value, String> {
+        let value = self.execute(scope)?;
         from_cel(&value)
             .ok_or_else(|| format!("`{}` gives a value JSON does not know", self.source))
     }
@@ -112,7 +145,7 @@ impl Expr {
     }
 
     /// The same for one of many that are judged in the same scope.
-    pub fn holds_in(&self, scope: &Scope) -> Result<bool, String> {
+    pub fn holds_in(&self, scope: &Scope<'_>) -> Result<bool, String> {
         match self.execute(scope)? {
             cel::Value::Bool(holds) => Ok(holds),
             other => {
@@ -123,8 +156,19 @@ impl Expr {
         }
     }
 
-    fn execute(&self, scope: &Scope) -> Result<cel::Value, String> {
+    fn execute(&self, scope: &Scope<'_>) -> Result<cel::Value, String> {
         self.program.execute(&scope.0).map_err(|error| format!("`{}`: {error}", self.source))
+    }
+}
+
+/// Whether this is what stands at `path`: a variable, or a field of one and so on.
+fn is_at(node: &Node, path: &[&str]) -> bool {
+    match (node, path) {
+        (Node::Ident(name), [variable]) => name == variable,
+        (Node::Select(select), [above @ .., field]) => {
+            select.field == *field && is_at(&select.operand.expr, above)
+        }
+        _ => false,
     }
 }
 
@@ -164,58 +208,51 @@ fn each(expression: &cel::common::ast::IdedExpr, seen: &mut impl FnMut(&Node)) {
     }
 }
 
-/// Variables with their values, for any number of expressions.
-pub struct Scope(cel::Context<'static, 'static>);
+/// Variables with their values, for any number of expressions. The values are borrowed.
+pub struct Scope<'v>(cel::Context<'v, 'v>);
 
-impl std::fmt::Debug for Scope {
+impl std::fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Scope")
     }
 }
 
-impl Scope {
-    /// A scope with one variable: an object, with one field more.
-    pub(crate) fn of_object(name: &str, object: &Value, more: (&str, &Value)) -> Self {
-        let mut fields: std::collections::HashMap<String, cel::Value> = object
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(name, value)| (name.clone(), to_cel(value)))
-            .collect();
-        fields.insert(more.0.to_owned(), to_cel(more.1));
+impl<'v> Scope<'v> {
+    /// A scope with one variable.
+    pub(crate) fn of(name: &str, value: Box<dyn Val + 'v>) -> Self {
         let mut context = cel::Context::with_env(Arc::clone(&FUNCTIONS));
-        context.add_variable_from_value(name, cel::Value::from(fields));
+        context.add_variable_as_val(name, value);
         Self(context)
     }
 
     /// A scope with these variables.
-    pub fn new(variables: &[(&str, &Value)]) -> Self {
+    pub fn new(variables: &[(&str, &'v Value)]) -> Self {
         let mut context = cel::Context::with_env(Arc::clone(&FUNCTIONS));
         for (name, value) in variables {
-            context.add_variable_from_value(*name, to_cel(value));
+            context.add_variable_as_val(*name, borrowed(value));
         }
         Self(context)
     }
 }
 
 /// JSON as CEL sees it. Whole numbers are `int`, so that they compare and add with literals.
-fn to_cel(value: &Value) -> cel::Value {
+pub(crate) fn borrowed(value: &Value) -> Box<dyn Val + '_> {
     match value {
-        Value::Null => cel::Value::Null,
-        Value::Bool(flag) => cel::Value::Bool(*flag),
+        Value::Null => Box::new(CelNull),
+        Value::Bool(flag) => Box::new(CelBool::from(*flag)),
         Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(int), _) => cel::Value::Int(int),
-            (None, Some(uint)) => cel::Value::UInt(uint),
-            (None, None) => cel::Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+            (Some(int), _) => Box::new(CelInt::from(int)),
+            (None, Some(uint)) => Box::new(CelUInt::from(uint)),
+            (None, None) => Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN))),
         },
-        Value::String(text) => cel::Value::String(text.clone().into()),
+        Value::String(text) => Box::new(CelString::from(text.as_str())),
         Value::Array(items) => {
-            cel::Value::List(items.iter().map(to_cel).collect::<Vec<_>>().into())
+            Box::new(CelList::from(items.iter().map(borrowed).collect::<Vec<_>>()))
         }
         Value::Object(fields) => {
-            let map: std::collections::HashMap<String, cel::Value> =
-                fields.iter().map(|(name, value)| (name.clone(), to_cel(value))).collect();
-            map.into()
+            let members =
+                fields.iter().map(|(name, value)| (name.as_str().into(), borrowed(value)));
+            Box::new(CelMap::from(members.collect::<HashMap<_, _>>()))
         }
     }
 }

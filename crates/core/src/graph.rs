@@ -63,6 +63,13 @@ pub enum ExecutorKind {
         /// How long it waits.
         within: Option<crate::time::Span>,
     },
+    /// A person is asked what the message says.
+    AskGiven {
+        /// How long it waits, if the message does not say.
+        within: Option<crate::time::Span>,
+        /// Who may decide, besides what the message says of it.
+        who: Option<crate::deciders::Who>,
+    },
     /// Another workflow runs as a run of its own.
     Workflow {
         /// Its id.

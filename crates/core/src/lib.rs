@@ -5,6 +5,7 @@
 //! to append next. The layers above perform what is planned and append what happened.
 
 pub mod answer;
+pub mod choices;
 pub mod deciders;
 pub mod decision;
 mod demand;
@@ -16,6 +17,7 @@ pub mod journal;
 pub mod message;
 pub mod plan;
 pub mod policy;
+pub mod question;
 pub mod request;
 pub mod schema;
 pub mod state;
@@ -26,11 +28,11 @@ pub mod tool;
 pub mod visible;
 pub mod workflow;
 
-pub use decision::{Actor, Decision, DecisionKind, Refusal};
+pub use decision::{Actor, Decision, DecisionKind, Refusal, Siblings};
 pub use graph::{Edge, ExecutorDef, ExecutorKind, Graph};
 pub use id::{ActivationId, ConversationId, Key, Name, RequestId, RequestNo, RunId, Seq, Tenant};
 pub use journal::{Caller, Entry, ErrorInfo, Event, Input, Outcome, Payload};
-pub use message::{Message, Part, Role};
+pub use message::{Message, Part, Role, Sent};
 pub use request::{Choice, Request, RequestBody, RequestKind, RequestStatus, Risk};
 
 pub use state::{JournalError, RunState, RunStatus};

@@ -37,6 +37,15 @@ pub struct Message {
     pub parts: Vec<Part>,
 }
 
+/// A message as a client sent it, where its dialect gives messages ids. What it led to is journaled beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// The id, made by the client.
+    pub id: Name,
+    /// What it said, in the words of the dialect.
+    pub parts: Value,
+}
+
 /// A piece of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

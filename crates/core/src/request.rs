@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::deciders::Deciders;
-use crate::decision::{Actor, Decision, DecisionKind};
+use crate::deciders::{Deciders, Who};
+use crate::decision::{Actor, Decision, DecisionKind, Siblings};
 use crate::id::{ConversationId, Name, RequestId, RunId, Tenant};
+use crate::message::Sent;
 use crate::time::{Span, Timestamp};
 
 /// What kind of question it is.
@@ -169,6 +170,12 @@ pub struct RequestBody {
     /// How often people are reminded of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind: Option<Span>,
+    /// The turn of an agent it belongs to: what one reply of its model wants to do, all at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Name>,
+    /// What becomes of the other questions of that turn if it is rejected.
+    #[serde(default, skip_serializing_if = "Siblings::is_independent")]
+    pub siblings: Siblings,
 }
 
 impl RequestBody {
@@ -189,6 +196,8 @@ impl RequestBody {
             deciders: None,
             expires_at: None,
             remind: None,
+            turn: None,
+            siblings: Siblings::default(),
         }
     }
 
@@ -221,6 +230,16 @@ impl RequestBody {
             },
             allowed,
             ..Self::input(prompt)
+        }
+    }
+
+    /// Puts it to those who may decide, about a run that `initiator` started.
+    pub fn put_to(&mut self, who: Vec<Who>, initiator: &Actor) {
+        let deciders = Deciders::new(who, initiator);
+        if !deciders.is_anybody() {
+            let names: Vec<String> = deciders.who.iter().map(ToString::to_string).collect();
+            self.who = Some(names.join(" and "));
+            self.deciders = Some(Box::new(deciders));
         }
     }
 
@@ -273,6 +292,9 @@ pub struct TakenDecision {
     pub by: Actor,
     /// When.
     pub at: Timestamp,
+    /// The message that said so. Nobody's business but the dialect's.
+    #[serde(skip)]
+    pub sent: Option<Box<Sent>>,
 }
 
 /// A request as the inbox shows it.
@@ -302,6 +324,10 @@ pub struct Request {
     pub created_at: Timestamp,
     /// The answer.
     pub decision: Option<TakenDecision>,
+    /// Why it was taken back, where that is said.
+    pub withdrawn: Option<String>,
+    /// Until when somebody has put it off.
+    pub deferred_until: Option<Timestamp>,
 }
 
 impl Request {
@@ -344,6 +370,18 @@ impl Request {
             }
             if let Some(at) = self.body.expires_at {
                 fields.insert("expires_at".into(), at.rfc3339().into());
+            }
+            if let Some(turn) = &self.body.turn {
+                fields.insert("turn".into(), turn.to_string().into());
+            }
+            if !self.body.siblings.is_independent() {
+                fields.insert("siblings".into(), serde_json::json!(self.body.siblings));
+            }
+            if let Some(until) = self.deferred_until {
+                fields.insert("deferred_until".into(), until.rfc3339().into());
+            }
+            if let Some(why) = &self.withdrawn {
+                fields.insert("withdrawn".into(), why.as_str().into());
             }
             if let Some(taken) = &self.decision {
                 let mut decision = serde_json::json!(taken);

@@ -30,9 +30,32 @@ impl Timestamp {
             .map_or_else(|_| format!("{}ms", self.0), |t| format!("{t:.3}"))
     }
 
+    /// The point in time that a text names as [`Self::rfc3339`] writes it, or with any other offset.
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|at| Self(at.as_millisecond()))
+    }
+
+    /// As HTTP writes it, `Sun, 15 Nov 2026 12:00:00 GMT`.
+    pub fn http_date(self) -> String {
+        jiff::Timestamp::from_millisecond(self.0).map_or_else(
+            |_| String::new(),
+            |at| at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string(),
+        )
+    }
+
     /// The UTC calendar date, `2026-11-15`.
     pub fn date(self) -> String {
         self.rfc3339().chars().take(10).collect()
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = String;
+
+    /// A time as RFC 3339 has it: `2026-11-16T09:00:00Z`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed: Result<jiff::Timestamp, _> = text.trim().parse();
+        parsed.map(|at| Self(at.as_millisecond())).map_err(|error| error.to_string())
     }
 }
 
@@ -140,5 +163,10 @@ mod tests {
     fn timestamps_print() {
         assert_eq!(Timestamp(0).rfc3339(), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp(1_794_700_800_000).date(), "2026-11-15");
+        assert_eq!(Timestamp(1_794_700_800_000).http_date(), "Sun, 15 Nov 2026 00:00:00 GMT");
+        let at = Timestamp(1_794_700_800_123);
+        assert_eq!(Timestamp::from_rfc3339(&at.rfc3339()), Some(at));
+        assert_eq!(Timestamp::from_rfc3339("2026-11-15T01:00:00.123+01:00"), Some(at));
+        assert_eq!(Timestamp::from_rfc3339("yesterday"), None);
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use signoff_core::decision::{Actor, Decision, Then};
+use signoff_core::decision::{Actor, Decision, Siblings, Then};
 use signoff_core::feedback::{FeedbackScope, Given, Timing};
 use signoff_core::journal::{
-    Caller, Completed, Delivered, EffectKind, Entered, Entry, ErrorInfo, Event, Next, Outcome,
-    Parent, Payload, Reply, Started, StepEnd, Usage, decode, encode, to_json,
+    Applied, Caller, Completed, Delivered, EffectKind, Entered, Entry, ErrorInfo, Event, Next,
+    Outcome, Parent, Payload, Reply, Started, StepEnd, Usage, decode, encode, to_json,
 };
-use signoff_core::message::{Message, Part, Role, ToolCall, ToolResult};
+use signoff_core::message::{Message, Part, Role, Sent, ToolCall, ToolResult};
 use signoff_core::policy::{Reach, Remember};
 use signoff_core::request::RequestBody;
 use signoff_core::{ConversationId, RunId, Tenant, Timestamp};
@@ -111,12 +111,14 @@ fn decision() -> impl Strategy<Value = Decision> {
         (maybe_text(), any::<bool>()).prop_map(|(reason, stop)| Decision::Reject {
             reason,
             then: if stop { Then::Stop } else { Then::Continue },
+            siblings: stop.then_some(Siblings::Replan),
             remember: None,
         }),
         maybe_text().prop_map(|feedback| Decision::Revise { feedback }),
         maybe_text().prop_map(|feedback| Decision::Redo { feedback }),
         maybe_text().prop_map(|feedback| Decision::Retry { feedback }),
         maybe_text().prop_map(|reason| Decision::Skip { reason }),
+        maybe_text().prop_map(|feedback| Decision::Rollback { feedback }),
         maybe_text().prop_map(|reason| Decision::Abort { reason }),
     ]
 }
@@ -127,9 +129,15 @@ fn body() -> impl Strategy<Value = RequestBody> {
             context,
             agent_path: vec!["a".into(), "b".into()],
             expires_at: expires.map(Timestamp),
+            turn: expires.map(|_| "3/m1".into()),
+            siblings: if expires.is_some() { Siblings::Replan } else { Siblings::Independent },
             ..RequestBody::input(prompt)
         }
     })
+}
+
+fn sent() -> Sent {
+    Sent { id: "m1".into(), parts: json!([{ "text": "yes" }]) }
 }
 
 fn started() -> impl Strategy<Value = Event> {
@@ -152,6 +160,7 @@ fn started() -> impl Strategy<Value = Event> {
                 tenant: if nested { Tenant::new("acme") } else { Tenant::local() },
                 forked_from: other.map(|run| (RunId::new(run), 3)),
                 added: u32::from(nested),
+                sent: nested.then(sent).map(Box::new),
             }))
         },
     )
@@ -194,6 +203,12 @@ fn events() -> impl Strategy<Value = Event> {
             let how = if done { StepEnd::Done } else { StepEnd::Skipped };
             Event::StepEnded { activation, step, how }
         }),
+        (any::<u32>(), text(), values()).prop_map(|(activation, tool, before)| {
+            let (key, tool) = ("m1/c".into(), tool.into());
+            Event::Applied(Box::new(Applied { activation, key, tool, before }))
+        }),
+        (any::<u32>(), any::<u32>())
+            .prop_map(|(activation, step)| Event::RolledBack { activation, step }),
         (any::<u32>(), text())
             .prop_map(|(activation, key)| Event::TimerFired { activation, key: key.into() }),
         (any::<u32>(), text())
@@ -225,36 +240,40 @@ fn events() -> impl Strategy<Value = Event> {
             })
         ),
     ];
-    let of_run =
-        prop_oneof![
-            started(),
-            (prop::option::of(any::<u32>()), message()).prop_map(|(activation, message)| {
-                Event::Said { activation, message: message.into() }
-            }),
-            (any::<u32>(), decision(), actor())
-                .prop_map(|(request, decision, by)| Event::Decided { request, decision, by }),
-            (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(
-                |(n, author, text, step)| Event::Feedback {
-                    activation: step,
-                    given: Box::new(Given {
-                        n,
-                        scope: FeedbackScope::Step,
-                        step,
-                        timing: Timing::Redo,
-                        author,
-                        text
-                    })
-                }
-            ),
-            (any::<u32>(), actor()).prop_map(|(n, by)| Event::FeedbackRemoved { n, by }),
-            any::<u32>().prop_map(|request| Event::Expired { request }),
-            any::<u32>().prop_map(|request| Event::Withdrawn { request }),
-            actor().prop_map(|by| Event::Paused { by }),
-            actor().prop_map(|by| Event::Resumed { by }),
-            Just(Event::RunCompleted {}),
-            error().prop_map(|error| Event::RunFailed { error }),
-            (actor(), maybe_text()).prop_map(|(by, reason)| Event::RunCancelled { by, reason }),
-        ];
+    let of_run = prop_oneof![
+        started(),
+        (prop::option::of(any::<u32>()), message()).prop_map(|(activation, message)| {
+            Event::Said { activation, message: message.into() }
+        }),
+        (any::<u32>(), decision(), actor(), any::<bool>()).prop_map(
+            |(request, decision, by, worded)| {
+                Event::Decided { request, decision, by, sent: worded.then(sent).map(Box::new) }
+            }
+        ),
+        (any::<u32>(), actor(), text(), prop::option::of(any::<u32>())).prop_map(
+            |(n, author, text, step)| Event::Feedback {
+                activation: step,
+                given: Box::new(Given {
+                    n,
+                    scope: FeedbackScope::Step,
+                    step,
+                    timing: Timing::Redo,
+                    author,
+                    text
+                })
+            }
+        ),
+        (any::<u32>(), actor()).prop_map(|(n, by)| Event::FeedbackRemoved { n, by }),
+        any::<u32>().prop_map(|request| Event::Expired { request }),
+        (any::<u32>(), prop::option::of(actor()), maybe_text())
+            .prop_map(|(request, by, reason)| Event::Withdrawn { request, by, reason }),
+        (actor(), proptest::option::of(".{0,20}"))
+            .prop_map(|(by, reason)| Event::Paused { by, reason }),
+        actor().prop_map(|by| Event::Resumed { by }),
+        Just(Event::RunCompleted {}),
+        error().prop_map(|error| Event::RunFailed { error }),
+        (actor(), maybe_text()).prop_map(|(by, reason)| Event::RunCancelled { by, reason }),
+    ];
     prop_oneof![of_activation, of_run]
 }
 

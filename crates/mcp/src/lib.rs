@@ -22,6 +22,7 @@ mod http;
 mod link;
 mod listing;
 mod name;
+mod pipe;
 mod question;
 mod session;
 mod source;
@@ -29,4 +30,5 @@ mod stdio;
 mod tool;
 
 pub use config::McpServerConfig;
+pub use pipe::pipe;
 pub use source::McpSource;

@@ -158,6 +158,7 @@ fn request(
         messages: conversation.messages.into_iter().map(Arc::new).collect(),
         tools: tools.into(),
         output: schema.cloned().map(Arc::new),
+        sent: None,
     }
 }
 

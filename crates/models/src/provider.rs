@@ -31,6 +31,8 @@ pub struct ModelRequest {
     pub tools: Arc<[ToolSpec]>,
     /// JSON Schema its final answer must fit.
     pub output: Option<Arc<Value>>,
+    /// The id of the message that started the run, where a client gave it one.
+    pub sent: Option<Name>,
 }
 
 /// A piece of a reply, as it comes.

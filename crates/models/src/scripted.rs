@@ -25,8 +25,8 @@
 //! ```
 //!
 //! **Conditions**, all of which must hold: `agent`, `turn` (from 1), `messages` (how many the model
-//! sees), `input` / `last` / `when` (a pattern found in the first user message / the last message / the
-//! whole conversation), `unless` (a pattern found nowhere), `if` (an expression). Patterns ignore case;
+//! sees), `id` / `input` / `last` / `when` (a pattern found in the id of the message that started the run, where a
+//! client gave it one / the first user message / the last message / the whole conversation), `unless` (a pattern found nowhere), `if` (an expression). Patterns ignore case;
 //! named groups are kept in `captures`.
 //!
 //! **Replies**: `text`, or `json` (made into text), or `call` (a list of tool calls), or `text` with `call`,
@@ -34,7 +34,7 @@
 //! pieces of N characters, `pace: 5ms` waits between pieces.
 //!
 //! **Templates** are Jinja. A string that is exactly one `{{ expression }}` keeps the type of its value.
-//! Using something undefined is an error. Variables: `agent`, `turn`, `messages`, `input`, `last`, `text`,
+//! Using something undefined is an error. Variables: `agent`, `turn`, `messages`, `id`, `input`, `last`, `text`,
 //! `captures`, `called` (tools this agent has called), `answers` (what people answered, in order: `agent`,
 //! `prompt`, `result`), `answers_by_agent` and `outputs` (the last answer to, and the last JSON object
 //! from, each agent), `results` (the last result of each tool), `results_by_agent`, and whatever `let` says.

@@ -134,6 +134,11 @@ impl Client {
         }
     }
 
+    /// Whether the policy would let it go there, as far as can be known before a name is resolved.
+    pub fn admit(&self, url: &Url) -> Result<(), NetError> {
+        self.check(url).map(drop)
+    }
+
     /// Checks what can be checked before a name is resolved, and gives the host's name for errors.
     fn check(&self, url: &Url) -> Result<String, NetError> {
         let host = url.host_str().unwrap_or_default().to_owned();

@@ -9,7 +9,7 @@ use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_core::policy::GateFile;
 use signoff_core::workflow::{
-    Agent, AskFile, CaseFile, EdgeFile, ExecutorFile, Limits, OneOrMany, Pattern,
+    Agent, AskFile, AskGivenFile, CaseFile, EdgeFile, ExecutorFile, Limits, OneOrMany, Pattern,
 };
 
 use crate::context::Context;
@@ -107,6 +107,12 @@ impl WorkflowBuilder {
         self.executor(name, ExecutorFile { ask: Some(ask), ..ExecutorFile::default() })
     }
 
+    /// A question that comes with the message as an executor.
+    #[must_use]
+    pub fn ask_given(self, name: &str, ask: AskGivenFile) -> Self {
+        self.executor(name, ExecutorFile { ask_given: Some(ask), ..ExecutorFile::default() })
+    }
+
     /// A CEL expression over `output` (the message) and `input` (the run's) as an executor.
     #[must_use]
     pub fn transform(self, name: &str, expr: &str) -> Self {
@@ -182,6 +188,11 @@ impl WorkflowBuilder {
     ) -> Self {
         self.workflow.edges.push(EdgeFile { from, to, when, switch: Vec::new(), max });
         self
+    }
+
+    /// The definition by itself, without its functions.
+    pub(crate) fn into_definition(self) -> Workflow {
+        self.workflow
     }
 
     /// The definition.

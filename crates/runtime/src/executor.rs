@@ -70,6 +70,9 @@ impl Executor for Listed {
                     }
                     Ok(answered(ctx.ask("ask", body).await?))
                 }
+                ExecutorKind::AskGiven { within, who } => {
+                    Ok(answered(ctx.ask_given(&message, within, who).await?))
+                }
                 ExecutorKind::Workflow { id } => {
                     ctx.workflow("workflow", &id, Value::clone(&message)).await.map(Payload::value)
                 }

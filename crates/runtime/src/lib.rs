@@ -7,6 +7,7 @@
 mod activation;
 mod agent;
 mod builder;
+mod builtin;
 mod cell;
 mod clock;
 mod context;
@@ -22,13 +23,15 @@ mod scheduler;
 
 pub use agent::{AgentProfile, HANDED_OVER};
 pub use builder::WorkflowBuilder;
+pub use builtin::{ASK_HUMAN, REQUEST_APPROVAL};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Context, Effect, View};
 pub use definition::Definition;
 pub use driver::DriveEnd;
 pub use engine::{
-    Change, DecideError, DecideOutcome, DecideRequest, Engine, EngineBuilder, EngineError, ForkRun,
-    RuleError, RunView, StartRun, Started, Trial, new_id, new_secret,
+    Change, DecideError, DecideOutcome, DecideRequest, DeferError, DeferRequest, Engine,
+    EngineBuilder, EngineError, ForkRun, RuleError, RunView, StartRun, Started, Trial, Until,
+    new_id, new_secret,
 };
 pub use executor::{BoxFuture, Executor};
 pub use live::{Live, LiveEvent, ModelCall};

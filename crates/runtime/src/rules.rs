@@ -135,9 +135,25 @@ impl RunCell {
             policies.push(policy);
         }
         policies.retain(|policy| !policy.gates.is_empty());
-        let grants =
-            if policies.is_empty() { Vec::new() } else { store.grants(&tenant).map_err(unread)? };
+        let grants = if policies.is_empty() { Vec::new() } else { self.grants(&tenant)? };
         Ok(Rules { policies, version: versions.join(" "), grants })
+    }
+
+    /// What a tenant's people want remembered.
+    fn grants(&self, tenant: &Tenant) -> Result<Vec<Grant>, ErrorInfo> {
+        self.engine.store.grants(tenant).map_err(|error| {
+            ErrorInfo::new("could_not_ask", format!("what is remembered cannot be read: {error}"))
+        })
+    }
+
+    /// The same rules, with what is remembered even where no gate is set: a workflow may ask by itself.
+    pub(crate) fn rules_and_grants(&self) -> Result<Rules, ErrorInfo> {
+        let mut rules = self.rules()?;
+        if rules.policies.is_empty() {
+            let tenant = self.lock().state.started.tenant.clone();
+            rules.grants = self.grants(&tenant)?;
+        }
+        Ok(rules)
     }
 
     /// Where this run is, as far as remembered decisions are concerned.

@@ -420,7 +420,7 @@ async fn cancel_and_pause() {
     for world in World::all(|engine| engine.built(asking())) {
         let run = world.run("asking", json!(null)).await;
         let id = world.pending(&run).remove(0).id;
-        world.engine.pause(&run, Actor::local()).await.unwrap();
+        world.engine.pause(&run, Actor::local(), None).await.unwrap();
         world.engine.idle().await;
         assert_eq!(world.status(&run), RunStatus::Paused);
         world.answer(&id, Decision::respond("Ada")).await.unwrap();

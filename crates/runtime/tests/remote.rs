@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // it is a test
 
+#[path = "remote/patterns.rs"]
+mod patterns;
 mod support;
 
 use std::collections::VecDeque;
@@ -28,6 +30,8 @@ struct Played {
     fails: Mutex<Option<ErrorInfo>>,
     /// It hears this and never says so.
     mute: Option<&'static str>,
+    /// Whether a task that came to nothing may begin again.
+    again: Mutex<bool>,
 }
 
 impl Played {
@@ -113,6 +117,10 @@ impl Remote for Played {
             self.hear(format!("cancel {task}"));
             Ok(())
         })
+    }
+
+    fn begins_again(&self, error: &ErrorInfo) -> bool {
+        *self.again.lock().unwrap() && error.code == "lost"
     }
 }
 

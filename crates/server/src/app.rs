@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use signoff_core::Tenant;
-use signoff_runtime::Engine;
+use signoff_core::{Tenant, Timestamp};
+use signoff_runtime::{Engine, new_secret};
+use signoff_store::{Store, StoreError};
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::{Access, Caller};
 use crate::error::{ApiError, Problem};
-use crate::link::Key;
 use crate::metrics::Metrics;
+use crate::sealed::Key;
 use crate::serve::Settings;
 use crate::stream::{Hub, Inbox};
+use crate::{link, mcp};
 
 /// How many connections the store should have for reading: those below, and some for the engine, which
 /// must never wait for a client's search.
@@ -23,6 +25,24 @@ pub const CONNECTIONS: usize = 8;
 const READS: usize = 4;
 /// How many searches.
 const SEARCHES: usize = 2;
+
+/// What signs what clients keep for us.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    /// Links.
+    pub(crate) links: Key,
+    /// What MCP clients hand back.
+    pub(crate) mcp: Key,
+}
+
+impl Keys {
+    /// Those of this store; made, if it has none yet.
+    pub(crate) async fn of(store: &dyn Store) -> Result<Self, StoreError> {
+        let links = Key::new(&store.secret(link::SECRET, new_secret()).await?);
+        let mcp = Key::new(&store.secret(mcp::SECRET, new_secret()).await?);
+        Ok(Self { links, mcp })
+    }
+}
 
 /// What a handler works with. Taken from a request, its engine is that of the caller's tenant: what belongs to
 /// others is not there. Cheap to clone.
@@ -58,8 +78,12 @@ pub(crate) struct Shared {
     pub(crate) access: Access,
     /// Signs links.
     pub(crate) links: Key,
+    /// Signs what MCP clients keep for us.
+    pub(crate) mcp: Key,
     pub(crate) settings: Settings,
     pub(crate) openapi: bytes::Bytes,
+    /// Since when it is there, with the workflows it has.
+    pub(crate) since: Timestamp,
     /// True from the moment the server is to stop.
     pub(crate) stopping: watch::Receiver<bool>,
     /// Every WebSocket listens to it for as long as it is open.
@@ -72,7 +96,7 @@ impl App {
     pub(crate) fn new(
         engine: Engine,
         access: Access,
-        links: Key,
+        keys: Keys,
         settings: Settings,
         stopping: watch::Receiver<bool>,
     ) -> Self {
@@ -83,9 +107,11 @@ impl App {
             inbox,
             metrics,
             access,
-            links,
+            links: keys.links,
+            mcp: keys.mcp,
             settings,
             openapi: crate::openapi::document().to_string().into(),
+            since: engine.clock().now(),
             stopping,
             sessions: watch::Sender::new(()),
             reads: Semaphore::new(READS),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use signoff_core::Refusal;
 use signoff_core::journal::ErrorInfo;
 use signoff_core::request::Request;
-use signoff_runtime::{DecideError, EngineError, RuleError};
+use signoff_runtime::{DecideError, DeferError, EngineError, RuleError};
 use signoff_store::StoreError;
 
 /// What can be wrong, each with a stable code and a status.
@@ -33,14 +33,19 @@ pub(crate) enum Problem {
     UnknownRequest,
     UnknownResponse,
     UnknownConversation,
+    UnknownSession,
     UnknownItem,
+    NoCalendar,
+    NotFailed,
     UnknownGrant,
     InvalidPolicy,
     NoneDecided,
     UnknownFeedback,
     MethodNotAllowed,
+    NotAcceptable,
     BodyTimeout,
     ConversationBusy,
+    InterruptsOpen,
     IdempotencyConflict,
     VersionConflict,
     AlreadyDecided,
@@ -55,6 +60,7 @@ pub(crate) enum Problem {
     InvalidInput,
     DecisionNotAllowed,
     InvalidAnswer,
+    InvalidDeferral,
     AmbiguousAnswer,
     CannotFork,
     FeedbackNotTaken,
@@ -93,14 +99,19 @@ impl Problem {
             Self::UnknownRequest => "unknown_request",
             Self::UnknownResponse => "unknown_response",
             Self::UnknownConversation => "unknown_conversation",
+            Self::UnknownSession => "unknown_session",
             Self::UnknownItem => "unknown_item",
+            Self::NoCalendar => "no_calendar",
+            Self::NotFailed => "not_failed",
             Self::UnknownGrant => "unknown_grant",
             Self::InvalidPolicy => "invalid_policy",
             Self::NoneDecided => "none_decided",
             Self::UnknownFeedback => "unknown_feedback",
             Self::MethodNotAllowed => "method_not_allowed",
+            Self::NotAcceptable => "not_acceptable",
             Self::BodyTimeout => "body_timeout",
             Self::ConversationBusy => "conversation_busy",
+            Self::InterruptsOpen => "interrupts_open",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::VersionConflict => "version_conflict",
             Self::AlreadyDecided => "already_decided",
@@ -115,6 +126,7 @@ impl Problem {
             Self::InvalidInput => "invalid_input",
             Self::DecisionNotAllowed => "decision_not_allowed",
             Self::InvalidAnswer => "invalid_answer",
+            Self::InvalidDeferral => "invalid_deferral",
             Self::AmbiguousAnswer => "ambiguous_answer",
             Self::CannotFork => "cannot_fork",
             Self::FeedbackNotTaken => "feedback_not_taken",
@@ -156,17 +168,22 @@ impl Problem {
             | Self::UnknownRequest
             | Self::UnknownResponse
             | Self::UnknownConversation
+            | Self::UnknownSession
             | Self::UnknownItem
+            | Self::NoCalendar
             | Self::UnknownGrant
             | Self::UnknownFeedback => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::ConversationBusy
+            | Self::InterruptsOpen
             | Self::IdempotencyConflict
             | Self::VersionConflict
             | Self::AlreadyDecided
             | Self::AlreadyClaimed
             | Self::NoneDecided
+            | Self::NotFailed
             | Self::RunOver => StatusCode::CONFLICT,
             Self::Expired | Self::Cancelled | Self::LinkExpired => StatusCode::GONE,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -174,6 +191,7 @@ impl Problem {
             Self::InvalidInput
             | Self::DecisionNotAllowed
             | Self::InvalidAnswer
+            | Self::InvalidDeferral
             | Self::AmbiguousAnswer
             | Self::InvalidPolicy
             | Self::CannotFork
@@ -317,6 +335,8 @@ impl From<EngineError> for ApiError {
                 .hint("GET /v1/runs/ID/journal shows the places there are"),
             EngineError::Decision(error) => error.into(),
             EngineError::Unable(info) => info.into(),
+            EngineError::NotFailed(_) => Self::new(Problem::NotFailed, message)
+                .hint("POST /v1/runs/ID/fork goes back to any place of a run"),
             EngineError::Over(_) => Self::new(Problem::RunOver, message),
             EngineError::Store(error) => error.into(),
         }
@@ -383,6 +403,21 @@ impl From<DecideError> for ApiError {
                 .hint("read it again and decide on what it says now")
                 .details(standing(&request)),
             DecideError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DeferError> for ApiError {
+    fn from(error: DeferError) -> Self {
+        match error {
+            DeferError::Decide(error) => error.into(),
+            DeferError::Invalid { problem, expires_at } => {
+                let refused = Self::new(Problem::InvalidDeferral, problem);
+                match expires_at {
+                    Some(at) => refused.details(json!({ "expires_at": at.rfc3339() })),
+                    None => refused,
+                }
+            }
         }
     }
 }

@@ -115,7 +115,7 @@ pub(crate) async fn form<T: DeserializeOwned>(request: Request, app: &App) -> Re
 }
 
 /// The whole body of a request, if it is not too large and comes in time.
-async fn received(request: Request, app: &App) -> Result<(HeaderMap, Bytes), ApiError> {
+pub(crate) async fn received(request: Request, app: &App) -> Result<(HeaderMap, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
     let limit = app.settings.max_body;
     let too_large =
@@ -137,7 +137,8 @@ fn declared(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn is(headers: &HeaderMap, media: &str) -> bool {
+/// Whether the content of a request is said to be of this kind.
+pub(crate) fn is(headers: &HeaderMap, media: &str) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.and_then(|kind| kind.split(';').next())
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(media))

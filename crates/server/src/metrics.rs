@@ -43,6 +43,7 @@ pub(crate) struct Metrics {
     decisions: Family,
     http: Family,
     webhooks: Family,
+    pushes: Family,
 }
 
 impl Metrics {
@@ -70,6 +71,11 @@ impl Metrics {
     /// Something was sent to a webhook: `delivered`, `failed`, `given_up` or `disabled`.
     pub(crate) fn webhook(&self, webhook: &str, outcome: &str) {
         self.webhooks.count(format!("webhook=\"{webhook}\",outcome=\"{outcome}\""));
+    }
+
+    /// A client was told of its task: `delivered`, `failed` or `given_up`.
+    pub(crate) fn push(&self, outcome: &str) {
+        self.pushes.count(format!("outcome=\"{outcome}\""));
     }
 
     /// A stream has begun (`1`) or ended (`-1`).
@@ -100,6 +106,11 @@ impl Metrics {
             &mut text,
             "signoff_webhook_deliveries_total",
             "Attempts to tell webhooks, by what came of them.",
+        );
+        self.pushes.write(
+            &mut text,
+            "signoff_push_notifications_total",
+            "Attempts to tell clients of A2A how their tasks go on, by what came of them.",
         );
         one(&mut text, "signoff_streams", "gauge", "Streams open now.", self.open_streams());
         let (sent, dropped) = (traces.sent(), traces.dropped());

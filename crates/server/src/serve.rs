@@ -3,31 +3,25 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::middleware;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use signoff_runtime::{Engine, new_secret};
+use axum::{Extension, middleware};
+use signoff_runtime::Engine;
 use signoff_store::{Scope, StoreError};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use crate::a2a::{CardKey, PushDelivery, Receivers};
 use crate::access::{self, Access, Users};
-use crate::app::App;
+use crate::app::{App, Keys};
 use crate::devui::{self, Page};
-use crate::link::{self, Key};
-use crate::webhooks::{Delivery, Webhook};
-use crate::{api, metrics, process};
+use crate::http::Http;
+use crate::mcp::{self, McpSettings};
+use crate::webhooks::{Channel, Delivery};
+use crate::{api, metrics, process, web};
 
-/// The largest head of a request, in bytes.
-const MAX_HEAD: usize = 32 * 1024;
-/// The most headers of a request.
-const MAX_HEADERS: usize = 100;
 /// How long open connections may take to finish what they are answering.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// How long it is waited after the store or the system refused something.
@@ -65,7 +59,13 @@ pub struct Settings {
     /// The page of `DevUI`, if there is one to serve.
     pub page: Option<Arc<Page>>,
     /// Who is told what happens to requests.
-    pub webhooks: Vec<Webhook>,
+    pub channels: Vec<Arc<dyn Channel>>,
+    /// Where clients of A2A may have themselves told how their tasks go on; nowhere, if there is nothing.
+    pub receivers: Option<Receivers>,
+    /// What signs the cards of agents, if they are to be signed.
+    pub card_key: Option<Arc<CardKey>>,
+    /// How MCP clients are answered.
+    pub mcp: McpSettings,
     /// What became of spans, for the metrics. Who sends them is not the server's business.
     pub traces: Arc<signoff_traces::Counts>,
 }
@@ -88,7 +88,10 @@ impl Settings {
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
             page: None,
-            webhooks: Vec::new(),
+            channels: Vec::new(),
+            receivers: None,
+            card_key: None,
+            mcp: McpSettings::default(),
             traces: Arc::default(),
         }
     }
@@ -129,7 +132,7 @@ pub struct Server {
     settings: Settings,
     engine: Engine,
     users: Arc<Users>,
-    links: Key,
+    keys: Keys,
 }
 
 impl Server {
@@ -140,8 +143,7 @@ impl Server {
         if !address.ip().is_loopback() && !users.any() {
             return Err(ServeError::NotLoopback(address));
         }
-        let kept = engine.store().secret(link::SECRET, new_secret()).await;
-        let links = Key::new(&kept.map_err(ServeError::Secret)?);
+        let keys = Keys::of(&**engine.store()).await.map_err(ServeError::Secret)?;
         process::allow_connections();
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => ServeError::InUse(address),
@@ -149,7 +151,7 @@ impl Server {
         };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, settings, engine, users, links })
+        Ok(Self { listener, address, settings, engine, users, keys })
     }
 
     /// Where it listens: with the port that was found, if none was named.
@@ -160,12 +162,12 @@ impl Server {
     /// Answers until `stop` resolves; then lets streams and runs come to rest, for a while. What is not
     /// at rest by then is found by whoever comes next: nothing of it is lost.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, address, settings, engine, users, links } = self;
+        let Self { listener, address, settings, engine, users, keys } = self;
         let grace = settings.grace;
         let (stopping, watch_stopping) = watch::channel(false);
         let access = Access::new(address, &settings.origins, Arc::clone(&users), settings.max_rate);
         let connections = Arc::new(Semaphore::new(settings.max_connections));
-        let app = App::new(engine.clone(), access, links, settings, watch_stopping);
+        let app = App::new(engine.clone(), access, keys, settings, watch_stopping);
         let relay = Arc::clone(&app.hub);
         let mut helpers = vec![
             tokio::spawn(async move { relay.relay().await }),
@@ -173,9 +175,13 @@ impl Server {
             tokio::spawn(users.follow()),
             tokio::spawn(Arc::clone(&app.inbox).watch()),
         ];
-        helpers.extend(app.settings.webhooks.iter().map(|webhook| {
+        helpers.extend(app.settings.channels.iter().map(|channel| {
             let metrics = Arc::clone(&app.metrics);
-            tokio::spawn(Delivery::new(webhook.clone(), engine.clone(), metrics).run())
+            tokio::spawn(Delivery::new(Arc::clone(channel), engine.clone(), metrics).run())
+        }));
+        helpers.extend(app.settings.receivers.iter().map(|receivers| {
+            let metrics = Arc::clone(&app.metrics);
+            tokio::spawn(PushDelivery::new(receivers.clone(), engine.clone(), metrics).run())
         }));
         let sessions = app.sessions.clone();
         let scheduler = tokio::spawn(schedule(engine.clone()));
@@ -202,7 +208,7 @@ impl Server {
 }
 
 /// Drives what is ready or due, whoever made it so.
-async fn schedule(engine: Engine) {
+pub(crate) async fn schedule(engine: Engine) {
     loop {
         if let Err(error) = engine.schedule(Scope::All).await {
             tracing::error!(%error, "the scheduler could not use the store; it tries again");
@@ -213,7 +219,8 @@ async fn schedule(engine: Engine) {
 
 /// The routes, with everything every request passes.
 fn service(app: App) -> axum::Router {
-    let router = api::api().router;
+    let router = api::api().router.layer(Extension(mcp::Http::new(&app)));
+    let router = web::with_page(router);
     let router = if app.settings.page.is_some() { devui::with_page(router) } else { router };
     router
         .fallback(api::no_route)
@@ -231,11 +238,7 @@ async fn accept(
 ) {
     let head_timeout = app.settings.head_timeout;
     let service = service(app);
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(head_timeout)
-        .max_headers(MAX_HEADERS)
-        .max_header_size(MAX_HEAD);
+    let http = Http::new(head_timeout);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -253,34 +256,11 @@ async fn accept(
             tracing::warn!("there are too many connections; one more was closed");
             continue;
         };
-        let (http, service, closed) = (http.clone(), service.clone(), closed.clone());
+        let (http, service, mut closed) = (http.clone(), service.clone(), closed.clone());
         tokio::spawn(async move {
-            connection(&http, stream, service, closed).await;
+            http.serve(stream, service, told(&mut closed)).await;
             drop(place);
         });
-    }
-}
-
-/// Serves one connection until it is closed. Told to hang up, it answers what it was asked before.
-async fn connection(
-    http: &http1::Builder,
-    stream: TcpStream,
-    service: axum::Router,
-    mut closed: watch::Receiver<bool>,
-) {
-    // Small pieces matter here more than full packets.
-    let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(service);
-    let mut served = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
-    let ended = tokio::select! {
-        ended = served.as_mut() => ended,
-        () = told(&mut closed) => {
-            served.as_mut().graceful_shutdown();
-            served.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::trace!(%error, "a connection broke");
     }
 }
 

@@ -118,6 +118,7 @@ async fn writer(store: Arc<dyn Store>, n: usize) {
         forked_from: None,
         tenant: Tenant::local(),
         added: 0,
+        sent: None,
     };
     let first = Entry { seq: 1, at: now, event: Event::Started(Box::new(started)) };
     let new = NewRun {

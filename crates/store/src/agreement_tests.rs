@@ -115,9 +115,14 @@ fn event(what: &What, run: usize, known: &mut Knowledge) -> Option<Event> {
             request: *request,
             decision: signoff_core::Decision::approve(),
             by: Actor::local(),
+            sent: None,
         },
         What::Expired { request } => Event::Expired { request: *request },
-        What::Withdrawn { request } => Event::Withdrawn { request: *request },
+        What::Withdrawn { request } => {
+            let by = (request % 2 == 0).then(Actor::local);
+            let reason = by.as_ref().map(|by| format!("{by} wants it so"));
+            Event::Withdrawn { request: *request, by, reason }
+        }
         What::Sleep { key: name, ms } => {
             Event::TimerSet { activation: 1, key: key(name), due: at(known.now + ms) }
         }
@@ -177,7 +182,7 @@ async fn perform(store: &Arc<dyn Store>, step: &Step, known: &mut Knowledge) -> 
             format!("{:?}", store.append(end(&lease_of(known, run), head(run))).await)
         }
         Step::Deliver { run } => {
-            let input = Input::Pause { by: Actor::local() };
+            let input = Input::Pause { by: Actor::local(), reason: None };
             format!("{:?}", store.deliver(&id(run), input, now).await)
         }
         Step::Decide { run, request, claim } => {

@@ -20,6 +20,11 @@ pub(crate) const EXPIRED: &str = r#"{"decision":"expired"}"#;
 /// What it says of one that people were reminded of.
 pub(crate) const REMINDED: &str = r#"{"decision":"reminded"}"#;
 
+/// What it says of one that a decision on another left no place for.
+pub(crate) fn withdrawn(reason: &str) -> String {
+    serde_json::json!({ "decision": "withdrawn", "reason": reason }).to_string()
+}
+
 /// What lines about a tenant's policy are about.
 pub(crate) const POLICY: &str = "policy";
 
@@ -100,7 +105,7 @@ impl AuditEntry {
         self.hash == self.chained_to(before)
     }
 
-    /// Whether it tells of the end of a request: a decision or an expiry. Other lines are about votes, reminders, what is
+    /// Whether it tells of the end of a request: a decision, an expiry, or that another decision left no place for it. Other lines are about votes, reminders, what is
     /// remembered, what gates said by themselves, and policies.
     pub fn ends_request(&self) -> bool {
         #[derive(Deserialize)]

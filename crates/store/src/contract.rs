@@ -29,12 +29,13 @@ use signoff_core::policy::Grant;
 use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
 use signoff_core::state::RunStatus;
 use signoff_core::time::{Span, Timestamp};
-use signoff_core::{Actor, Decision};
+use signoff_core::{Actor, Decision, Sent};
 
 use crate::conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 use crate::events::{MoveWebhook, RequestEvent, TakeWebhook};
 use crate::links::AddLink;
 use crate::people::{Mark, Marked, Note, NoteLine, User};
+use crate::pushes::{MovePush, Push, PutPush, TakePushes};
 use crate::rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 
 /// A future that a trait object can return.
@@ -271,10 +272,14 @@ pub struct Decide {
     pub version: Option<u32>,
     /// Who must agree, if it takes more than one: those of the request.
     pub deciders: Option<Box<Deciders>>,
+    /// The turn whose other pending requests it takes back, if it does.
+    pub withdraw: Option<Name>,
     /// What is to be remembered of it.
     pub grant: Option<Box<Grant>>,
     /// The link it came by, for the audit.
     pub link: Option<Name>,
+    /// The message that said so.
+    pub sent: Option<Box<Sent>>,
     /// Take a lease on the run along with it, if nobody holds one.
     pub claim: Option<Claim>,
 }
@@ -304,6 +309,20 @@ pub enum DecidedAll {
     Taken(Vec<Decided>),
     /// Nothing changed because of these: their place among those given, and how they stand.
     Refused(Vec<(usize, Decided)>),
+}
+
+/// Several decisions in the order in which they are taken, each with its place: those that take others back come last,
+/// so that what is decided along with them counts.
+pub(crate) fn in_turn(decides: Vec<Decide>) -> Vec<(usize, Decide)> {
+    let mut all: Vec<(usize, Decide)> = decides.into_iter().enumerate().collect();
+    all.sort_by_key(|(_, decide)| decide.withdraw.is_some());
+    all
+}
+
+/// What came of them, in the order in which they were given.
+pub(crate) fn as_given(mut taken: Vec<(usize, Decided)>) -> Vec<Decided> {
+    taken.sort_by_key(|(n, _)| *n);
+    taken.into_iter().map(|(_, taken)| taken).collect()
 }
 
 /// A line of the audit: a decision or an expiry, chained to the line before it.
@@ -361,6 +380,8 @@ pub struct RequestFilter {
     pub risk: Option<Risk>,
     /// Asked at this time or before.
     pub asked_until: Option<Timestamp>,
+    /// Whether they wait and somebody has put them off.
+    pub deferred: Option<bool>,
 }
 
 /// Who looks after a request.
@@ -437,7 +458,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     ) -> BoxFuture<'static, Result<bool, StoreError>>;
 
     /// Takes a decision: in one transaction the request changes from pending to decided, the audit
-    /// gets a line, the run gets the input and becomes ready.
+    /// gets a line, the run gets the input and becomes ready. Those that it takes back are cancelled with it.
     fn decide(&self, decide: Decide) -> BoxFuture<'static, Result<Decided, StoreError>>;
 
     /// Takes several decisions in one transaction, all or none: if one of them is too late or on an older version, nothing
@@ -614,6 +635,24 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// What happened to requests after event number `after`, in order, at most `limit`. Only what happens while there
     /// is a webhook is kept, and only until all have been told of it.
     fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError>;
+
+    /// Somebody is to be told how a run goes on. `false`, and nothing changes, if so many are told already that one more
+    /// is too many. Refused with [`StoreError::UnknownRun`].
+    fn put_push(&self, put: PutPush) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// Who is told of a run, by their names.
+    fn pushes(&self, run: &RunId) -> Result<Vec<Push>, StoreError>;
+
+    /// Somebody is told nothing more, and forgotten. `false` if there is nobody of that name.
+    fn remove_push(&self, run: &RunId, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// Takes the right to tell those who have something to be told: whose run went on since, or who could not be told
+    /// before. Nobody else tells them until it is given back or runs out.
+    fn take_pushes(&self, take: TakePushes) -> BoxFuture<'static, Result<Vec<Push>, StoreError>>;
+
+    /// Notes how far somebody has been told, and gives the right back. `false`, and nothing changes, if somebody else
+    /// has it now.
+    fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>>;
 }
 
 /// A run that has just been created.
@@ -640,6 +679,11 @@ pub enum Due {
     },
     /// People are reminded of a request.
     Reminder {
+        /// Which request.
+        request: u32,
+    },
+    /// A request that was put off is in sight again.
+    Deferral {
         /// Which request.
         request: u32,
     },

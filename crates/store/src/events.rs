@@ -24,6 +24,10 @@ pub enum Happened {
     Voted,
     /// People were reminded of it.
     Reminded,
+    /// Somebody put it off.
+    Deferred,
+    /// The time until which it was put off has come.
+    Reopened,
     /// It was decided.
     Decided,
     /// Nobody answered in time.
@@ -34,10 +38,12 @@ pub enum Happened {
 
 impl Happened {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Requested,
         Self::Voted,
         Self::Reminded,
+        Self::Deferred,
+        Self::Reopened,
         Self::Decided,
         Self::Expired,
         Self::Cancelled,
@@ -49,6 +55,8 @@ impl Happened {
             Self::Requested => "requested",
             Self::Voted => "voted",
             Self::Reminded => "reminded",
+            Self::Deferred => "deferred",
+            Self::Reopened => "reopened",
             Self::Decided => "decided",
             Self::Expired => "expired",
             Self::Cancelled => "cancelled",
@@ -112,7 +120,7 @@ pub(crate) fn brought_along(entries: &[Entry]) -> BTreeSet<RequestNo> {
     let closed = entries.iter().filter_map(|entry| match &entry.event {
         Event::Decided { request, .. }
         | Event::Expired { request }
-        | Event::Withdrawn { request } => Some(*request),
+        | Event::Withdrawn { request, .. } => Some(*request),
         _ => None,
     });
     closed.filter(|request| asked.contains(request)).collect()

@@ -60,6 +60,16 @@ pub enum Noted {
     },
     /// It has waited for long. Noted by the clock.
     Reminded,
+    /// Not now: it is out of sight until then.
+    Deferred {
+        /// Until when.
+        until: Timestamp,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// That time has come. Noted by the clock.
+    Reopened,
     /// Something to know about it.
     Commented {
         /// The comment.
@@ -127,8 +137,14 @@ pub(crate) fn assignee_after(request: &Request, mark: &Mark) -> Result<Option<Ac
     let now = &request.assignee;
     let stands = |how: fn(Box<Request>) -> Marked| Err(how(Box::new(request.clone())));
     let after = match &mark.what {
-        Noted::Commented { .. } | Noted::Voted { .. } | Noted::Reminded => return Ok(now.clone()),
+        Noted::Commented { .. } | Noted::Voted { .. } | Noted::Reminded | Noted::Reopened => {
+            return Ok(now.clone());
+        }
         _ if request.status != RequestStatus::Pending => return stands(Marked::Closed),
+        Noted::Deferred { until, .. } if request.deferred_until == Some(*until) => {
+            return stands(Marked::Done);
+        }
+        Noted::Deferred { .. } => return Ok(now.clone()),
         Noted::Claimed | Noted::Released if now.as_ref().is_some_and(|it| *it != mark.by) => {
             return stands(Marked::Held);
         }

@@ -14,9 +14,9 @@ use signoff_core::time::{Span, Timestamp};
 use crate::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter,
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
-    PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError, TakeWebhook, User, entries,
+    LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
+    PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter,
+    RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User, entries,
 };
 
 /// The store as `tenant` sees it.
@@ -330,6 +330,33 @@ impl Store for Scoped {
 
     fn move_webhook(&self, _: MoveWebhook) -> BoxFuture<'static, Result<bool, StoreError>> {
         refused(StoreError::Failed("a tenant does not deliver to webhooks".to_owned()))
+    }
+
+    fn put_push(&self, put: PutPush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        match self.own_run(&put.run) {
+            Ok(()) => self.store.put_push(put),
+            Err(error) => refused(error),
+        }
+    }
+
+    fn pushes(&self, run: &RunId) -> Result<Vec<Push>, StoreError> {
+        self.own_run(run)?;
+        self.store.pushes(run)
+    }
+
+    fn remove_push(&self, run: &RunId, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
+        match self.own_run(run) {
+            Ok(()) => self.store.remove_push(run, id),
+            Err(error) => refused(error),
+        }
+    }
+
+    fn take_pushes(&self, _: TakePushes) -> BoxFuture<'static, Result<Vec<Push>, StoreError>> {
+        refused(StoreError::Failed("a tenant does not deliver".to_owned()))
+    }
+
+    fn move_push(&self, _: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        refused(StoreError::Failed("a tenant does not deliver".to_owned()))
     }
 
     fn happened(&self, _: u64, _: usize) -> Result<Vec<RequestEvent>, StoreError> {

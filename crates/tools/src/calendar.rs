@@ -17,6 +17,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use signoff_core::time::Timestamp;
 use signoff_core::{Effects, Name, ToolSpec};
 
 use crate::tool::{BoxFuture, Invocation, Tool, ToolError};
@@ -45,6 +46,20 @@ impl Calendar {
         };
         vec![tool(create_spec(), create), tool(list_spec(), list), tool(delete_spec(), delete)]
     }
+}
+
+/// A calendar file with events as `create_calendar_event` told them; none, if there is none among them.
+pub fn calendar_file<'a>(
+    name: &str,
+    events: impl IntoIterator<Item = &'a Value>,
+    now: Timestamp,
+) -> Option<String> {
+    let mut document = Document::empty(name);
+    let events: Vec<Event> = events.into_iter().filter_map(Event::told).collect();
+    for event in &events {
+        document.add(event.lines(now));
+    }
+    (!events.is_empty()).then(|| document.text())
 }
 
 type Act = fn(&Folder, &Invocation) -> Result<Value, ToolError>;

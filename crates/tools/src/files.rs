@@ -13,6 +13,7 @@ mod read;
 mod root;
 #[cfg(test)]
 mod tests;
+mod undo;
 mod write;
 
 use std::path::Path;
@@ -23,6 +24,7 @@ use signoff_core::{Span, ToolSpec};
 
 use crate::builtin::FileSettings;
 use crate::tool::{BoxFuture, Invocation, Tool, ToolError};
+use path::Relative;
 pub(crate) use root::Root;
 
 /// The file tools of `settings`, whose root is relative to `folder`.
@@ -31,28 +33,38 @@ pub(crate) fn tools(settings: &FileSettings, folder: &Path) -> Result<Vec<Arc<dy
     let root = Arc::new(root.map_err(|problem| {
         if problem.starts_with("tools.") { problem } else { format!("tools.files.root: {problem}") }
     })?);
-    let tool = |spec, act: Act, preview: Option<Show>| -> Arc<dyn Tool> {
-        Arc::new(FileTool { spec, root: Arc::clone(&root), act, preview })
+    let tool = |spec, act: Act, change: Option<Change>| -> Arc<dyn Tool> {
+        Arc::new(FileTool { spec, root: Arc::clone(&root), act, change })
     };
+    let change = |preview: Show, leaves: Leaves| Some(Change { preview, leaves });
     let mut tools =
         vec![tool(read::spec(), read::call, None), tool(list::spec(), list::call, None)];
     if !settings.read_only {
-        tools.push(tool(write::spec(), write::call, Some(write::preview)));
-        tools.push(tool(edit::spec(), edit::call, Some(edit::preview)));
-        tools.push(tool(delete::spec(), delete::call, Some(delete::preview)));
+        tools.push(tool(write::spec(), write::call, change(write::preview, write::leaves)));
+        tools.push(tool(edit::spec(), edit::call, change(edit::preview, edit::leaves)));
+        tools.push(tool(delete::spec(), delete::call, change(delete::preview, delete::leaves)));
     }
     Ok(tools)
 }
 
 type Act = fn(&Root, &Invocation) -> Result<Value, ToolError>;
 type Show = fn(&Root, &Value) -> Result<Value, ToolError>;
+/// The file that a call is about, and the digest of what it leaves there. None, if it is not about a file.
+type Leaves = fn(&Root, &Value) -> Result<Option<(Relative, String)>, ToolError>;
+
+/// What a tool that changes something knows about its calls before they are made.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    preview: Show,
+    leaves: Leaves,
+}
 
 #[derive(Debug)]
 struct FileTool {
     spec: ToolSpec,
     root: Arc<Root>,
     act: Act,
-    preview: Option<Show>,
+    change: Option<Change>,
 }
 
 impl Tool for FileTool {
@@ -66,9 +78,23 @@ impl Tool for FileTool {
     }
 
     fn preview(&self, arguments: &Value) -> BoxFuture<'_, Result<Option<Value>, ToolError>> {
-        let Some(show) = self.preview else { return Box::pin(async { Ok(None) }) };
+        let Some(change) = self.change else { return Box::pin(async { Ok(None) }) };
         let (root, arguments) = (Arc::clone(&self.root), arguments.clone());
-        Box::pin(aside(move || show(&root, &arguments).map(Some)))
+        Box::pin(aside(move || (change.preview)(&root, &arguments).map(Some)))
+    }
+
+    fn before(&self, arguments: &Value) -> BoxFuture<'_, Result<Option<Value>, ToolError>> {
+        let Some(change) = self.change else { return Box::pin(async { Ok(None) }) };
+        let (root, arguments) = (Arc::clone(&self.root), arguments.clone());
+        Box::pin(aside(move || match (change.leaves)(&root, &arguments)? {
+            Some((path, leaves)) => undo::keep(&root, &path, leaves),
+            None => Ok(None),
+        }))
+    }
+
+    fn undo(&self, before: &Value) -> BoxFuture<'_, Result<String, ToolError>> {
+        let (root, before) = (Arc::clone(&self.root), before.clone());
+        Box::pin(aside(move || undo::undo(&root, &before)))
     }
 
     fn timeout(&self) -> Span {

@@ -13,7 +13,7 @@ mod tool;
 mod user_input;
 
 pub use builtin::{Builtin, CommandSettings, FileSettings, HeaderValue, HttpSettings};
-pub use calendar::Calendar;
+pub use calendar::{Calendar, calendar_file};
 pub use canned::Canned;
 pub use remote::{
     Remote, RemoteAnswer, RemoteMessage, RemotePart, RemoteQuestion, RemoteState, RemoteTask,

@@ -31,6 +31,11 @@ pub trait Remote: Send + Sync + std::fmt::Debug {
 
     /// Says that nobody waits for a task any more.
     fn cancel(&self, task: String) -> BoxFuture<'_, Result<(), ErrorInfo>>;
+
+    /// Whether another task may be begun after this failure without asking anybody.
+    fn begins_again(&self, _: &ErrorInfo) -> bool {
+        false
+    }
 }
 
 /// What an agent elsewhere is told.

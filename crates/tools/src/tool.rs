@@ -90,6 +90,20 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
         Box::pin(async { Ok(None) })
     }
 
+    /// What is needed to undo a call with `arguments`, looked up before it is made; nothing is changed. It is kept with
+    /// the run and given to [`Tool::undo`]. `None`: it cannot be undone.
+    fn before(&self, arguments: &Value) -> BoxFuture<'_, Result<Option<Value>, ToolError>> {
+        let _ = arguments;
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Undoes a call, by what [`Tool::before`] gave; refused if what the call left is not there any more as it left it. To
+    /// undo twice is to undo once. In a line, what was done.
+    fn undo(&self, before: &Value) -> BoxFuture<'_, Result<String, ToolError>> {
+        let _ = before;
+        Box::pin(async { Err(ToolError::new("cannot_undo", "this tool undoes nothing")) })
+    }
+
     /// How long one call may take.
     fn timeout(&self) -> Span {
         Span::seconds(600)

@@ -4,12 +4,11 @@
 //! decision back as the call's result. This module owns both translations. Whatever is wrong with a call
 //! is told to the agent in words it can act on.
 
-mod options;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Value, json};
-use signoff_core::{Decision, Effects, RequestBody, ToolSpec, schema};
+use signoff_core::{Decision, Effects, RequestBody, ToolSpec, choices, schema};
 
 /// The name under which agents call it.
 pub const REQUEST_USER_INPUT: &str = "request_user_input";
@@ -126,7 +125,7 @@ impl UserInput {
         let mut body = match self.kind {
             Kind::Clarification => RequestBody::input(&self.prompt),
             Kind::Selection => {
-                let choices = options::choices(self.options()?)?;
+                let choices = choices::choices(self.options()?)?;
                 RequestBody::selection(&self.prompt, choices)
             }
             Kind::Approval => {
@@ -148,7 +147,7 @@ impl UserInput {
     pub fn result(&self, decision: &Decision) -> Value {
         match (self.kind, decision) {
             (Kind::Selection, Decision::Respond { content }) => {
-                let selected = self.options().ok().and_then(|all| options::find(all, content));
+                let selected = self.options().ok().and_then(|all| choices::find(all, content));
                 json!({ "answer": content, "selected": selected.unwrap_or(content) })
             }
             (_, Decision::Respond { content }) => json!({ "answer": content }),

@@ -1,9 +1,17 @@
 //! The words of the protocol.
 //!
 //! Written in the form of 1.0; [`old`] writes what 0.3 wants instead. Read in either form, wherever it
-//! comes from: there are servers that mix them.
+//! comes from: there are servers that mix them. [`Event`] is what a server tells, [`Told`] what a client
+//! makes of it.
 
+mod event;
 pub mod old;
+mod params;
+mod push;
+
+pub use event::{ArtifactUpdate, Event, StatusUpdate};
+pub use params::{Configuration, ListParams, SendParams, TaskList, TaskParams};
+pub use push::{PushAuthentication, PushConfig, PushParams};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -46,6 +54,16 @@ impl TaskState {
     pub fn goes_on(self) -> bool {
         matches!(self, Self::Submitted | Self::Working | Self::Unspecified)
     }
+
+    /// Whether nothing follows it.
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
+    }
+
+    /// Whether it waits for somebody.
+    pub fn is_interrupted(self) -> bool {
+        matches!(self, Self::InputRequired | Self::AuthRequired)
+    }
 }
 
 /// Who speaks.
@@ -68,12 +86,13 @@ pub enum Role {
 #[serde(rename_all = "camelCase", default)]
 pub struct Message {
     /// Its id, made by whoever says it.
+    #[serde(alias = "message_id")]
     pub message_id: String,
     /// The context it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "context_id")]
     pub context_id: Option<String>,
     /// The task it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "task_id")]
     pub task_id: Option<String>,
     /// Who says it.
     pub role: Role,
@@ -82,6 +101,12 @@ pub struct Message {
     /// What else is said about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
+    /// The extensions it makes use of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
+    /// Other tasks it speaks of.
+    #[serde(skip_serializing_if = "Vec::is_empty", alias = "reference_task_ids")]
+    pub reference_task_ids: Vec<String>,
 }
 
 /// A piece of a message or of an artifact: one of `text`, `data`, `raw` and `url`.
@@ -133,6 +158,9 @@ pub struct Artifact {
     /// What it is called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// What it is.
     pub parts: Vec<Part>,
 }

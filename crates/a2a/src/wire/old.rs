@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Message, Part, Role};
+use super::{Artifact, Event, Message, Part, Role, Task, TaskState, TaskStatus};
 
 /// A part in either form.
 #[derive(Debug, Default, Deserialize)]
@@ -14,6 +14,7 @@ pub struct AnyPart {
     raw: Option<String>,
     url: Option<String>,
     filename: Option<String>,
+    #[serde(alias = "media_type")]
     media_type: Option<String>,
     metadata: Option<Map<String, Value>>,
     file: Option<File>,
@@ -84,6 +85,75 @@ fn part(part: &Part) -> Value {
         old["metadata"] = metadata.clone().into();
     }
     old
+}
+
+/// A state as 0.3 writes it.
+pub fn state(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Submitted => "submitted",
+        TaskState::Working => "working",
+        TaskState::Completed => "completed",
+        TaskState::Failed => "failed",
+        TaskState::Canceled => "canceled",
+        TaskState::InputRequired => "input-required",
+        TaskState::Rejected => "rejected",
+        TaskState::AuthRequired => "auth-required",
+        TaskState::Unspecified => "unknown",
+    }
+}
+
+fn status(status: &TaskStatus) -> Value {
+    let mut old = json!({ "state": state(status.state) });
+    if let Some(said) = &status.message {
+        old["message"] = message(said);
+    }
+    if let Some(timestamp) = &status.timestamp {
+        old["timestamp"] = timestamp.as_str().into();
+    }
+    old
+}
+
+fn artifact(artifact: &Artifact) -> Value {
+    let parts: Vec<Value> = artifact.parts.iter().map(part).collect();
+    let mut old = json!({ "artifactId": artifact.artifact_id, "parts": parts });
+    for (key, value) in [("name", &artifact.name), ("description", &artifact.description)] {
+        if let Some(value) = value {
+            old[key] = value.as_str().into();
+        }
+    }
+    old
+}
+
+/// A task as 0.3 writes it.
+pub fn task(task: &Task) -> Value {
+    let mut old = json!({
+        "kind": "task", "id": task.id, "contextId": task.context_id.as_deref().unwrap_or_default(),
+        "status": status(&task.status),
+    });
+    if !task.artifacts.is_empty() {
+        old["artifacts"] = task.artifacts.iter().map(artifact).collect();
+    }
+    if !task.history.is_empty() {
+        old["history"] = task.history.iter().map(message).collect();
+    }
+    old
+}
+
+/// Something that is told, as 0.3 writes it. `last` says whether the stream ends with it.
+pub fn event(event: &Event, last: bool) -> Value {
+    match event {
+        Event::Task(it) => task(it),
+        Event::Message(it) => message(it),
+        Event::Status(update) => json!({
+            "kind": "status-update", "taskId": update.task_id, "contextId": update.context_id,
+            "status": status(&update.status), "final": last,
+        }),
+        Event::Artifact(update) => json!({
+            "kind": "artifact-update", "taskId": update.task_id, "contextId": update.context_id,
+            "artifact": artifact(&update.artifact),
+            "append": update.append, "lastChunk": update.last_chunk,
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! An agent that does as a test says.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ pub(crate) enum Answer {
     Error(i64, &'static str),
     /// Whatever this is.
     Raw(u16, &'static str, Vec<u8>),
+    /// A card, with the mark by which it is known again.
+    Marked(&'static str, Value),
     /// A redirect.
     Redirect(String),
     /// A stream of results that breaks off after the last one.
@@ -24,13 +27,15 @@ pub(crate) enum Answer {
     Gone,
 }
 
-type Play = dyn Fn(&str, &Value) -> Answer + Send + Sync;
+type Play = dyn Fn(&str, &str, &Value) -> Answer + Send + Sync;
 
 /// A server.
 pub(crate) struct Fake {
     pub(crate) port: u16,
     /// The method of each request, with the headers it came with.
     heard: Arc<Mutex<Vec<(String, HeaderMap)>>>,
+    /// How often it said that its card has not changed.
+    same: Arc<AtomicUsize>,
 }
 
 impl Fake {
@@ -38,15 +43,27 @@ impl Fake {
     pub(crate) async fn start(
         play: impl Fn(u16, &str, &Value) -> Answer + Send + Sync + 'static,
     ) -> Self {
+        Self::start_at(move |port, _, method, params| play(port, method, params)).await
+    }
+
+    /// The same by path as well.
+    pub(crate) async fn start_at(
+        play: impl Fn(u16, &str, &str, &Value) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard = Arc::new(Mutex::new(Vec::new()));
+        let same = Arc::new(AtomicUsize::new(0));
+        let unchanged = Arc::clone(&same);
         let (log, play) = (
             Arc::clone(&heard),
-            Arc::new(move |method: &str, params: &Value| play(port, method, params)) as Arc<Play>,
+            Arc::new(move |path: &str, method: &str, params: &Value| {
+                play(port, path, method, params)
+            }) as Arc<Play>,
         );
         let handle = move |method: Method, uri: Uri, headers: HeaderMap, body: Bytes| {
             let (log, play) = (Arc::clone(&log), Arc::clone(&play));
+            let unchanged = Arc::clone(&unchanged);
             async move {
                 let body: Value = serde_json::from_slice(&body).unwrap_or_default();
                 let name = match body["method"].as_str() {
@@ -54,13 +71,33 @@ impl Fake {
                     None if uri.path().ends_with("agent-card.json") => "card".to_owned(),
                     None => format!("{method} {uri}"),
                 };
+                let known = headers.get("if-none-match").cloned();
                 log.lock().unwrap().push((name.clone(), headers));
-                respond(play(&name, &body["params"]), name == "card")
+                let answer = play(uri.path(), &name, &body["params"]);
+                if let Answer::Marked(mark, _) = &answer
+                    && known.is_some_and(|known| known == *mark)
+                {
+                    unchanged.fetch_add(1, Ordering::SeqCst);
+                    return Response::builder().status(304).body(Body::empty()).unwrap();
+                }
+                respond(answer, name == "card")
             }
         };
         let router = axum::Router::new().fallback(handle);
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { port, heard }
+        Self { port, heard, same }
+    }
+
+    pub(crate) fn same(&self) -> usize {
+        self.same.load(Ordering::SeqCst)
+    }
+
+    /// A header of all requests of this method that have it.
+    pub(crate) fn headers(&self, method: &str, name: &str) -> Vec<String> {
+        let heard = self.heard.lock().unwrap();
+        let found = heard.iter().filter(|(found, _)| found == method);
+        let found = found.filter_map(|(_, headers)| headers.get(name));
+        found.map(|value| value.to_str().unwrap().to_owned()).collect()
     }
 
     pub(crate) fn heard(&self) -> Vec<String> {
@@ -92,6 +129,11 @@ fn respond(answer: Answer, card: bool) -> Response<Body> {
         Answer::Raw(status, kind, body) => {
             let built = Response::builder().status(status).header("content-type", kind);
             built.body(Body::from(body)).unwrap()
+        }
+        Answer::Marked(mark, value) => {
+            let mut response = json(value);
+            response.headers_mut().insert("etag", mark.parse().unwrap());
+            response
         }
         Answer::Redirect(to) => {
             Response::builder().status(307).header("location", to).body(Body::empty()).unwrap()

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests as well
 
 mod answers;
+mod cards;
 mod fake;
 mod faults;
 mod sdk;
 mod secrets;
+mod several;
 mod support;

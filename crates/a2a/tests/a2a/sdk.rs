@@ -39,8 +39,9 @@ impl Agent {
         match how {
             None => command.arg(home.join("agent.py")),
             Some(how) => {
+                let file = if ["old", "rest"].contains(&how) { "other.py" } else { "clerk.py" };
                 let other: PathBuf =
-                    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/a2a/other.py");
+                    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/a2a").join(file);
                 command.arg(other).arg(how).env("PYTHONPATH", &home)
             }
         };
@@ -192,4 +193,55 @@ async fn a_fork_does_not_pass_off_another_answer_as_its_own() {
     assert_eq!(output(&engine, &forked), "120 not granted");
     assert_eq!(output(&engine, &run), "120 granted");
     assert_eq!(theirs.tasks().await.len(), 2);
+}
+
+/// One question after another in one task, each with its schema, while both sides restart in between.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_asks_one_thing_after_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut theirs = Agent::start(folder.path(), None, Some("kept"));
+    let port = theirs.port;
+    let mut ours = engine(folder.path(), theirs.remote(), &workflow());
+    let run = start(&ours, "a transfer").await;
+    for (prompt, wrong, answer) in [
+        ("How much?", json!("lots"), json!(120)),
+        ("Sign in at the bank.", json!(""), json!("done")),
+        (
+            "Two last things.",
+            json!({ "when": "today" }),
+            json!({ "when": "today", "note": "thanks" }),
+        ),
+    ] {
+        let request = pending(&ours, &run);
+        assert!(request.body.prompt.starts_with(prompt), "{}", request.body.prompt);
+        assert!(request.body.check(&Decision::respond(wrong)).is_err(), "{prompt}");
+        drop((ours, theirs));
+        theirs = Agent::start(folder.path(), Some(port), Some("kept"));
+        ours = engine(folder.path(), theirs.remote(), &workflow());
+        decide(&ours, &run, Decision::respond(answer)).await;
+    }
+    let heard = output(&ours, &run).as_str().unwrap().to_owned();
+    assert!(heard.contains("120") && heard.contains("done"), "{heard}");
+    assert!(heard.contains("today") && heard.contains("thanks"), "{heard}");
+    assert_eq!(theirs.tasks().await.len(), 1, "one task, over all restarts");
+}
+
+/// An agent that keeps its tasks in memory, restarted while people are asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_a_restart_has_lost_is_put_to_a_person() {
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = Agent::start(folder.path(), None, Some("memory"));
+    let port = theirs.port;
+    let ours = engine(folder.path(), theirs.remote(), &workflow());
+    let run = start(&ours, "a transfer").await;
+    drop(theirs);
+    let theirs = Agent::start(folder.path(), Some(port), Some("memory"));
+    decide(&ours, &run, Decision::respond(120)).await;
+    let request = pending(&ours, &run);
+    assert_eq!(request.body.kind, RequestKind::StepError);
+    assert_eq!(request.body.context["error"]["code"], "a2a_task_lost", "{:?}", request.body);
+    assert!(theirs.tasks().await.is_empty(), "no other task was begun by itself");
+    decide(&ours, &run, Decision::Retry { feedback: None }).await;
+    assert_eq!(pending(&ours, &run).body.prompt, "How much?", "a new task, as the person said");
+    assert_eq!(theirs.tasks().await.len(), 1);
 }

@@ -12,6 +12,7 @@ mod policy;
 mod server;
 mod steps;
 mod storage;
+mod terminal;
 
 use std::io::Write;
 
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 /// What to measure and where to write it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// One of w1, w2, w3, w4, w5, w6, w7, answers, streams, agents, storage, load, policy; all of them, if not given
+    /// One of w1, w2, w3, w4, w5, w6, w7, answers, streams, agents, storage, load, policy, terminal; all of them, if not given
     pub(crate) name: Option<String>,
     /// Samples of each case, after one that is thrown away
     #[arg(long, default_value_t = 7)]
@@ -51,7 +52,7 @@ pub(crate) struct BenchArgs {
 
 const NAMES: &[&str] = &[
     "w1", "w2", "w3", "w4", "w5", "w6", "w7", "answers", "streams", "agents", "storage", "load",
-    "policy",
+    "policy", "terminal",
 ];
 /// What the benchmarks start in other processes.
 const MODEL_SERVER: &str = "model-server";
@@ -141,6 +142,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         }
         if wanted("policy") {
             policy::judging(args, &mut records)?;
+        }
+        if wanted("terminal") {
+            terminal::frames(args, &mut records)?;
         }
         if wanted("load") {
             storage::long_run(args, &mut records).await?;

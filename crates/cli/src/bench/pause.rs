@@ -44,6 +44,7 @@ async fn think(ctx: &Context, key: &str, model: &Arc<dyn Provider>) -> Result<St
             messages: ctx.conversation(View::Now).pop().into_iter().collect(),
             tools: Arc::new([]),
             output: None,
+            sent: None,
         })
         .await?;
     Ok(match reply.parts.first() {

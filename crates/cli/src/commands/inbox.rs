@@ -4,24 +4,47 @@ use std::sync::Arc;
 
 use serde::Deserialize as _;
 use serde_json::Value;
+use signoff_core::deciders::EVERY_ROLE;
 use signoff_core::request::{Request, RequestKind, RequestStatus};
-use signoff_core::{Actor, Timestamp};
-use signoff_runtime::{Clock as _, DecideError, DecideRequest, SystemClock};
+use signoff_core::{Actor, Span, Timestamp};
+use signoff_runtime::{
+    Clock as _, DecideError, DecideRequest, DeferError, DeferRequest, SystemClock, Until,
+};
 use signoff_store::{RequestFilter, Store};
 
+use super::{inbox_server, terminal};
 use crate::app::{App, lacks};
-use crate::args::{AnswerArgs, InboxArgs, InboxCommand, InboxListArgs};
+use crate::args::{AnswerArgs, DeferArgs, InboxArgs, InboxCommand, InboxListArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::show::{ago, table};
 use crate::style::{Style, printable, printable_line, short};
 use crate::{find, out, show};
 
 pub(crate) async fn perform(app: &App, args: InboxArgs) -> Result<Exit> {
-    match args.command {
-        None => list(app, &InboxListArgs::default()),
-        Some(InboxCommand::List(args)) => list(app, &args),
-        Some(InboxCommand::Show { request, json }) => show(app, &request, json),
-        Some(InboxCommand::Answer(args)) => answer(app, &args).await,
+    let server = args.server.server;
+    match (args.command, server.as_deref()) {
+        (None, server) if terminal::is_there() => inbox_server::screen(app, server).await,
+        (Some(InboxCommand::Watch { json }), server) => {
+            inbox_server::watch(app, server, json).await
+        }
+        (None, Some(server)) => inbox_server::list(app, server, &InboxListArgs::default()).await,
+        (Some(InboxCommand::List(args)), Some(server)) => {
+            inbox_server::list(app, server, &args).await
+        }
+        (Some(InboxCommand::Show { request, json }), Some(server)) => {
+            inbox_server::show(app, server, &request, json).await
+        }
+        (Some(InboxCommand::Answer(args)), Some(server)) => {
+            inbox_server::answer(app, server, &args).await
+        }
+        (None, None) => list(app, &InboxListArgs::default()),
+        (Some(InboxCommand::List(args)), None) => list(app, &args),
+        (Some(InboxCommand::Show { request, json }), None) => show(app, &request, json),
+        (Some(InboxCommand::Answer(args)), None) => answer(app, &args).await,
+        (Some(InboxCommand::Defer(args)), Some(server)) => {
+            inbox_server::defer(app, server, args).await
+        }
+        (Some(InboxCommand::Defer(args)), None) => defer(app, args).await,
     }
 }
 
@@ -40,14 +63,20 @@ fn list(app: &App, args: &InboxListArgs) -> Result<Exit> {
         workflow: args.workflow.as_deref().map(Into::into),
         agent: args.agent.as_deref().map(Into::into),
         text: args.search.clone(),
+        deferred: Some(args.deferred),
         ..RequestFilter::default()
     };
     let found = match app.existing_store()? {
         Some(store) => find::requests(&*store, &filter)?,
         None => Vec::new(),
     };
-    if args.json {
-        for request in &found {
+    listed(&found, args.json)
+}
+
+/// Prints requests as a table, or one a line.
+pub(super) fn listed(found: &[Request], json: bool) -> Result<Exit> {
+    if json {
+        for request in found {
             out::json_line(&request.to_json())?;
         }
     } else if found.is_empty() {
@@ -80,11 +109,21 @@ fn row(request: &Request) -> Vec<String> {
 fn show(app: &App, id: &str, json: bool) -> Result<Exit> {
     let store = app.needed_store()?;
     let request = find::request(&*store, id)?;
+    let workflow = workflow_of(&*store, &request);
+    shown(app, &request, workflow.as_ref(), json)
+}
+
+/// Prints a request, and how to answer it.
+pub(super) fn shown(
+    app: &App,
+    request: &Request,
+    workflow: Option<&signoff_core::Workflow>,
+    json: bool,
+) -> Result<Exit> {
     if json {
         out::line(&serde_json::to_string_pretty(&request.to_json())?)?;
     } else {
-        let workflow = workflow_of(&*store, &request);
-        out::line(&show::request(&request, workflow.as_ref(), Style::stdout(), now()))?;
+        out::line(&show::request(request, workflow, Style::stdout(), now()))?;
         if request.status == RequestStatus::Pending {
             out::line(&printable(&format!("\n{}", signoff_core::answer::accepted(&request.body))))?;
             let answer = app.command_line(&format!("inbox answer {} …", request.id));
@@ -99,18 +138,60 @@ fn workflow_of(store: &dyn Store, request: &Request) -> Option<signoff_core::Wor
     serde_json::from_str(&store.definition(&version).ok()??.body).ok()
 }
 
-async fn answer(app: &App, args: &AnswerArgs) -> Result<Exit> {
-    let by = printable_line(&args.by);
-    if by.is_empty() || by != args.by || by.len() > 128 {
+/// Who does it, as `--as` says.
+fn actor(name: &str) -> Result<Actor> {
+    let by = printable_line(name);
+    if by.is_empty() || by != name || by.len() > 128 {
         return Err(Failure::usage("--as: a name is one line of at most 128 bytes").into());
     }
+    Ok(Actor::new(by.as_str()))
+}
+
+async fn defer(app: &App, args: DeferArgs) -> Result<Exit> {
+    let by = actor(&args.by)?;
+    let until = match (args.until.parse::<Span>(), args.until.parse::<Timestamp>()) {
+        (Ok(span), _) => Until::After(span),
+        (_, Ok(at)) => Until::At(at),
+        _ => {
+            let message =
+                "until when: a length of time like 2h, or a time like 2026-11-16T09:00:00Z";
+            return Err(Failure::usage(message).into());
+        }
+    };
+    let store = app.needed_store()?;
+    let request = find::request(&*store, &args.request)?.id;
+    let library = app.library(&[])?;
+    let engine = app.engine(Arc::clone(&store), &library, Vec::new())?;
+    let (note, roles) = (args.note, vec![EVERY_ROLE.into()]);
+    let deferred = engine.defer(DeferRequest { request, until, note, by, roles }).await;
+    let deferred = deferred.map_err(|error| match error {
+        DeferError::Decide(error) => refused(error),
+        other => Failure::usage(printable(&other.to_string())).into(),
+    })?;
+    self::deferred(app, &deferred, args.json)
+}
+
+/// Says that a request was put off.
+pub(super) fn deferred(app: &App, request: &Request, json: bool) -> Result<Exit> {
+    if json {
+        out::json_line(&request.to_json())?;
+    } else {
+        let until = request.deferred_until.map(|at| at.to_string()).unwrap_or_default();
+        let seen = app.command_line("inbox list --deferred");
+        out::note(&format!("{} is put off until {until} · {seen}", request.id));
+    }
+    Ok(Exit::Done)
+}
+
+async fn answer(app: &App, args: &AnswerArgs) -> Result<Exit> {
+    let by = actor(args.by.as_deref().unwrap_or("local"))?;
     let store = app.needed_store()?;
     let request = find::request(&*store, &args.request)?;
     let decision = super::decision(&request.body, args.text.as_deref(), args.decision.as_deref())?;
     let library = app.library(&[])?;
     let engine = app.engine(Arc::clone(&store), &library, Vec::new())?;
     let drive = !args.no_drive && can_drive(&store, &engine, &request)?;
-    let decide = DecideRequest::new(request.id.clone(), decision).by(Actor::new(by.as_str()));
+    let decide = DecideRequest::new(request.id.clone(), decision).by(by);
     let outcome =
         if drive { engine.decide(decide).await } else { engine.take_decision(decide).await };
     let outcome = outcome.map_err(refused)?;

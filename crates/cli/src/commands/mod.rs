@@ -1,16 +1,22 @@
 //! One file for each command.
 
 mod audit;
+mod beacon;
+mod chat;
 mod check;
+mod connect;
 mod fork;
 mod inbox;
+mod inbox_server;
 mod journal;
+mod mcp;
 mod policy;
 mod resume;
 mod run;
 mod runs;
 mod schema;
 mod serve;
+mod terminal;
 mod user;
 mod webhook;
 
@@ -44,6 +50,7 @@ async fn carry_out(app: App, cli: ServeArgs, command: Option<Command>) -> Result
         Some(Command::Run(args)) => run::perform(app, args).await,
         Some(Command::Resume(args)) => resume::perform(&app, args).await,
         Some(Command::Runs(args)) => runs::perform(&app, &args),
+        Some(Command::Chat(args)) => chat::perform(&app, args).await,
         Some(Command::Inbox(args)) => inbox::perform(&app, args).await,
         Some(Command::Journal(args)) => journal::perform(&app, &args),
         Some(Command::Fork(args)) => fork::perform(&app, args).await,
@@ -53,6 +60,7 @@ async fn carry_out(app: App, cli: ServeArgs, command: Option<Command>) -> Result
         Some(Command::Policy(args)) => policy::perform(&app, args.command),
         Some(Command::User(args)) => user::perform(&app, args.command).await,
         Some(Command::Webhook(args)) => webhook::perform(&app, args.command).await,
+        Some(Command::Mcp(args)) => mcp::perform(&app, args).await,
         Some(Command::Bench(args)) => crate::bench::run(&args).map(|()| Exit::Done),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
@@ -60,7 +68,33 @@ async fn carry_out(app: App, cli: ServeArgs, command: Option<Command>) -> Result
             crate::out::line(String::from_utf8_lossy(&script).trim_end())?;
             Ok(Exit::Done)
         }
+        Some(Command::Man { command }) => manual(command.as_deref()),
     }
+}
+
+/// Prints the manual page of the program or of one of its commands.
+fn manual(command: Option<&str>) -> Result<Exit> {
+    let mut all = Cli::command();
+    // Makes the commands know the options of all of them.
+    all.build();
+    let title = command.map_or_else(|| "signoff".to_owned(), |name| format!("signoff-{name}"));
+    let page = match command {
+        None => all,
+        Some(name) => {
+            let names: Vec<String> =
+                all.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+            let found = all.get_subcommands().find(|it| it.get_name() == name).cloned();
+            let missing = || {
+                Failure::usage(format!("there is no command `{}`", printable(name)))
+                    .hint(format!("there are {}", names.join(", ")))
+            };
+            found.ok_or_else(missing)?
+        }
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).title(title).render(&mut text)?;
+    crate::out::line(String::from_utf8_lossy(&text).trim_end())?;
+    Ok(Exit::Done)
 }
 
 /// How a run is to be followed, with the answers file read.

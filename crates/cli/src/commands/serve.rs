@@ -10,6 +10,7 @@ use signoff_server::{Page, PageError, ServeError, Server, Settings};
 use signoff_store::{RequestFilter, RunFilter, Store};
 use tokio::sync::watch;
 
+use super::beacon::Beacon;
 use crate::app::App;
 use crate::args::{LogFormat, ServeArgs};
 use crate::failure::{Exit, Failure, Result};
@@ -40,7 +41,7 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     log::begin(args.log.as_deref().unwrap_or(LOG), format)?;
     let address = address(args.addr.as_deref().unwrap_or(ADDRESS))?;
     let collector = Tracing::host()?;
-    let webhooks = app.webhooks()?;
+    let channels = app.channels()?;
     let library = app.library(&[])?;
     let store = app.store_read_by(Some(signoff_server::CONNECTIONS))?;
     let engine = app.engine(store.clone(), &library, library.all())?;
@@ -51,13 +52,18 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     let mut settings = Settings {
         origins: args.origin,
         page,
-        webhooks,
+        channels,
+        receivers: Some(app.receivers()?),
+        card_key: app.card_key()?,
+        mcp: app.mcp_server()?,
         traces: Arc::clone(traces.counts()),
         ..Settings::new(address)
     };
     settings.max_rate = args.max_rate.unwrap_or(settings.max_rate);
     let server = Server::bind(engine, settings).await.map_err(|error| refused(&error))?;
     let signals = signals(format)?;
+    // Terminals on the same data find it by this.
+    let _beacon = Beacon::light(&app.beacon()?, server.address()).await;
     greet(app, &*store, server.address(), devui)?;
     if let Some(host) = collector {
         out::line(&format!("Traces are sent to {}.", printable_line(&host)))?;
@@ -119,6 +125,7 @@ fn greet(app: &App, store: &dyn Store, address: SocketAddr, devui: bool) -> Resu
     let style = Style::stdout();
     let url = format!("http://{address}");
     out::line(&format!("signoff listens on {}", style.bold(&url)))?;
+    out::line(&format!("The web page is there: {}", style.bold(&format!("{url}/"))))?;
     out::line(&here(app, store)?)?;
     if devui {
         out::line(&format!("DevUI is at {}", style.bold(&format!("{url}/devui/"))))?;
@@ -127,11 +134,16 @@ fn greet(app: &App, store: &dyn Store, address: SocketAddr, devui: bool) -> Resu
     let body = r#"{"workflow":"event_planner","input":"Plan a party for 30 people"}"#;
     for (command, what) in [
         (
+            format!("{url}/workflows/event_planner"),
+            "in a browser: start four agents, and answer what three of them ask you",
+        ),
+        (
             format!("curl {url}/v1/runs -H 'content-type: application/json' -d '{body}'"),
-            "starts four agents; three of them will ask you",
+            "the same from a program",
         ),
         (format!("curl -N {url}/v1/runs/RUN/events"), "everything that happens in that run"),
-        (app.command_line("inbox"), "what waits for people, from a second terminal"),
+        (app.command_line("chat support_handoff"), "a conversation, from a second terminal"),
+        (app.command_line("inbox"), "all that waits for people, from another one"),
     ] {
         out::line(&format!("  {}\n    {}", style.accent(&command), style.dim(what)))?;
     }

@@ -19,6 +19,8 @@ fn prompt(body: RequestBody) -> Prompt {
         body,
         created_at: Timestamp(0),
         decision: None,
+        withdrawn: None,
+        deferred_until: None,
     })
 }
 

@@ -23,10 +23,13 @@ use crate::app::App;
 use crate::args::NoPrompt;
 use crate::failure::{Exit, Failure, Result};
 use crate::style::{Style, printable_line};
-use crate::{find, out, show};
+use crate::{env, find, out, show};
 use ask::{Prompt, Typed};
 use lines::Lines;
 use screen::Screen;
+use signoff_tui::form::Form;
+use signoff_tui::screen::{Inline, Pressed};
+use signoff_tui::theme::Theme;
 pub(crate) use tail::From;
 use tail::Tail;
 
@@ -53,6 +56,10 @@ pub(crate) struct Follow {
     screen: Screen,
     lines: Lines,
     prompt: Option<Prompt>,
+    /// The form of what is asked, where there is a terminal for it.
+    inline: Option<Inline>,
+    /// Whether answers are typed as lines, because there is none or the person wants it so.
+    typed: bool,
     announced: BTreeSet<RequestId>,
     /// The run is being stopped because nobody could be asked.
     stopping: bool,
@@ -84,6 +91,8 @@ impl Follow {
             tail: Tail::new(Arc::clone(engine.store()), run.clone(), from)?,
             lines: Lines::default(),
             prompt: None,
+            inline: None,
+            typed: !out::is_terminal(),
             announced: BTreeSet::new(),
             stopping: false,
             failing: false,
@@ -107,7 +116,16 @@ impl Follow {
                     biased;
                     _ = &mut interrupt => return self.interrupted(),
                     ended = &mut scheduler => ended?,
-                    line = self.lines.next(), if self.prompt.is_some() => {
+                    pressed = pressed(&mut self.inline), if self.inline.is_some() => {
+                        self.inline = None;
+                        match pressed? {
+                            Pressed::Leave => return self.interrupted(),
+                            Pressed::Type => self.type_instead(),
+                            Pressed::Decide(decision) => self.pressed(decision).await?,
+                        }
+                        break;
+                    }
+                    line = self.lines.next(), if self.prompt.is_some() && self.inline.is_none() => {
                         self.typed(line).await?;
                         break;
                     }
@@ -185,7 +203,13 @@ impl Follow {
     }
 
     fn tell_new(&mut self) -> Result<()> {
-        for new in self.tail.poll()? {
+        let all = self.tail.poll()?;
+        if all.is_empty() {
+            return Ok(());
+        }
+        // Lines are printed above a form, never into it.
+        let form = self.inline.take().and_then(Inline::close);
+        for new in all {
             if self.options.json {
                 let mut event = journal::to_json(&new.entry);
                 event["run"] = new.run.as_str().into();
@@ -193,6 +217,9 @@ impl Follow {
             } else {
                 self.screen.entry(&new.run, &new.entry, &new.what);
             }
+        }
+        if let Some(form) = form {
+            self.open_form(form);
         }
         Ok(())
     }
@@ -216,8 +243,21 @@ impl Follow {
                 show::request(&prompt.request, self.workflow.as_ref(), Style::stderr(), now);
             out::note(&format!("\n{shown}\n"));
         }
-        self.mark(&prompt);
+        let form = Form::new(&prompt.request.body);
         self.prompt = Some(prompt);
+        self.open_form(form);
+    }
+
+    /// Shows the form of what is asked; where that cannot be, a line is typed.
+    fn open_form(&mut self, form: Form) {
+        if !self.typed && !self.options.json {
+            self.inline = Inline::open(form, theme()).ok();
+            // Keys and lines are read by different readers: once lines are, keys cannot be any more.
+            self.typed = self.inline.is_none();
+        }
+        if let (None, Some(prompt)) = (&self.inline, &self.prompt) {
+            self.mark(prompt);
+        }
     }
 
     /// Whether a person is shown requests here.
@@ -228,6 +268,22 @@ impl Follow {
     fn mark(&self, prompt: &Prompt) {
         if self.talks() && out::stdin_is_terminal() {
             out::raw(prompt.marker());
+        }
+    }
+
+    /// A button was pressed.
+    async fn pressed(&mut self, decision: Decision) -> Result<()> {
+        let Some(prompt) = self.prompt.take() else { return Ok(()) };
+        self.screen.show();
+        self.decide(&prompt.request, decision).await
+    }
+
+    /// The person rather types a line, now and from now on.
+    fn type_instead(&mut self) {
+        self.typed = true;
+        if let Some(prompt) = &self.prompt {
+            out::note("type the answer; `?` shows what is accepted");
+            self.mark(prompt);
         }
     }
 
@@ -268,6 +324,7 @@ impl Follow {
 
     fn answered_elsewhere(&mut self, id: &RequestId) -> Result<()> {
         self.prompt = None;
+        self.inline = None;
         self.screen.show();
         let request = self.engine.store().request(id)?;
         let text = match request.as_ref().and_then(|request| request.decision.as_ref()) {
@@ -280,4 +337,15 @@ impl Follow {
         self.screen.line(&Style::stderr().warn(&text));
         Ok(())
     }
+}
+
+async fn pressed(inline: &mut Option<Inline>) -> std::io::Result<Pressed> {
+    match inline {
+        Some(inline) => inline.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn theme() -> Theme {
+    if env::is_set(env::NO_COLOR) { Theme::Plain } else { Theme::Dark }
 }

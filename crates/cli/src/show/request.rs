@@ -2,29 +2,14 @@
 
 use serde_json::Value;
 use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
-use signoff_core::{Decision, Timestamp, Workflow};
+use signoff_core::{Timestamp, Workflow};
+use signoff_tui::words::{decision, facts, fields, inline, kind_title, until};
 
-use super::time::{local, until};
-use super::value::{fields, inline};
-use crate::style::{Style, printable, printable_line, short};
+use super::time::local;
+use crate::style::{Style, printable, printable_line};
 
 /// How many lines of a preview are shown.
 const MAX_LINES: usize = 120;
-
-/// What a kind of request is called.
-pub(crate) fn kind_title(kind: RequestKind) -> &'static str {
-    match kind {
-        RequestKind::Input => "Question",
-        RequestKind::Selection => "Choice",
-        RequestKind::Approval => "Approval",
-        RequestKind::PlanReview => "Plan review",
-        RequestKind::StepBefore => "Before a step",
-        RequestKind::StepAfter => "After a step",
-        RequestKind::StepError => "Something failed",
-        RequestKind::ToolCall => "A tool call",
-        RequestKind::InDoubt => "In doubt",
-    }
-}
 
 /// Everything about a request that helps to answer it.
 pub(crate) fn request(
@@ -72,7 +57,7 @@ pub(crate) fn request(
     if !warnings.is_empty() {
         blocks.push(style.warn(&warnings.join("\n")));
     }
-    let context = context(&body.context);
+    let context = facts(&body.context);
     if !context.is_empty() {
         blocks.push(style.dim(&context));
     }
@@ -157,54 +142,6 @@ fn preview(preview: &Value) -> String {
         }
     }
     lines.join("\n")
-}
-
-/// What of a context is shown elsewhere, or is for programs.
-const HIDDEN: [&str; 9] = [
-    "proposal",
-    "shown",
-    "warnings",
-    "options",
-    "result",
-    "tool",
-    "digest",
-    "implementation",
-    "policy",
-];
-
-/// The small facts of a context; what is large is for `?`.
-fn context(context: &Value) -> String {
-    let Value::Object(all) = context else { return String::new() };
-    let facts: serde_json::Map<String, Value> = all
-        .iter()
-        .filter(|(name, value)| {
-            !HIDDEN.contains(&name.as_str())
-                && !matches!(value, Value::Null | Value::Array(_) | Value::Object(_))
-        })
-        .map(|(name, value)| (name.clone(), short(&inline(value), 200).into()))
-        .collect();
-    if facts.is_empty() { String::new() } else { fields(&Value::Object(facts), "  ") }
-}
-
-/// A decision in a few words.
-pub(crate) fn decision(decision: &Decision) -> String {
-    let with = |word: &str, more: &Option<String>| match more {
-        Some(more) => format!("{word}: {}", short(more, 120)),
-        None => word.to_owned(),
-    };
-    match decision {
-        Decision::Respond { content } => format!("answered: {}", short(&inline(content), 120)),
-        Decision::Approve { note, .. } => with("approved", note),
-        Decision::Edit { value, .. } => {
-            format!("approved with changes: {}", short(&value.to_string(), 160))
-        }
-        Decision::Reject { reason, .. } => with("rejected", reason),
-        Decision::Revise { feedback } => with("sent back", feedback),
-        Decision::Redo { feedback } => with("to be done again", feedback),
-        Decision::Retry { feedback } => with("to be tried again", feedback),
-        Decision::Skip { reason } => with("skipped", reason),
-        Decision::Abort { reason } => with("aborted", reason),
-    }
 }
 
 fn indented(text: &str, indent: &str) -> String {

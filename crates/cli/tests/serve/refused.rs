@@ -69,7 +69,7 @@ async fn paths_and_queries() {
     let run = server.start("ask", "hi").await;
     server.pending(&run).await;
     for (path, status, code) in [
-        ("/", 404, "unknown_route"),
+        ("/nothing", 404, "unknown_route"),
         ("/v1", 404, "unknown_route"),
         ("/v1/runs/", 404, "unknown_route"),
         ("/v1/workflows/nope", 404, "unknown_workflow"),

@@ -1,19 +1,19 @@
 //! Webhooks, as whoever is told gets them.
 
-#[path = "webhooks/receiver.rs"]
-mod receiver;
+#[path = "webhooks/slack.rs"]
+mod slack;
 
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use receiver::Receiver;
 use serde_json::{Value, json};
 use signoff_testkit::peers;
 use signoff_testkit::process::Process;
 
 use crate::access::{add, asked, post};
+use crate::receiver::Receiver;
 use crate::support::{Place, Server};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

@@ -17,7 +17,7 @@ pub use usage::{Cost, Usage};
 use crate::decision::{Actor, Decision};
 use crate::feedback::Given;
 use crate::id::{ActivationId, ConversationId, Key, Name, RequestNo, RunId, Seq, Tenant};
-use crate::message::{Message, Part};
+use crate::message::{Message, Part, Sent};
 use crate::request::RequestBody;
 use crate::time::Timestamp;
 
@@ -82,6 +82,15 @@ pub enum Event {
         /// What became of it.
         how: StepEnd,
     },
+    /// A step of a plan is about to change something.
+    Applied(Box<Applied>),
+    /// What a step had changed was undone, as far as that could be.
+    RolledBack {
+        /// Who carries the plan out.
+        activation: ActivationId,
+        /// Which step, from 1.
+        step: u32,
+    },
     /// A person said something that counts for what follows.
     Feedback {
         /// Who had asked; none, if it was said from outside.
@@ -118,6 +127,9 @@ pub enum Event {
         decision: Decision,
         /// Who answered.
         by: Actor,
+        /// The message that said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<Box<Sent>>,
     },
     /// Nobody answered in time.
     Expired {
@@ -128,6 +140,12 @@ pub enum Event {
     Withdrawn {
         /// Which request.
         request: RequestNo,
+        /// Who decided something that left no place for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Actor>,
+        /// Why, where that is said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// An activation sleeps.
     TimerSet {
@@ -181,6 +199,9 @@ pub enum Event {
     Paused {
         /// By whom.
         by: Actor,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// Goes on after a pause.
     Resumed {
@@ -239,6 +260,9 @@ pub struct Started {
     /// How many messages were put into the conversation since the run before it; they follow this entry.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub added: u32,
+    /// The message that asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Box<Sent>>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
@@ -264,6 +288,20 @@ pub struct Entered {
     /// What the step is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+}
+
+/// A call that changes something, made in a step of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Applied {
+    /// Whose call.
+    pub activation: ActivationId,
+    /// Under which key.
+    pub key: Key,
+    /// What is called.
+    pub tool: Name,
+    /// What is needed to undo it, as the tool says; nothing, if it cannot be undone.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub before: Value,
 }
 
 /// What became of a step.
@@ -484,6 +522,9 @@ pub enum Input {
         decision: Decision,
         /// By whom.
         by: Actor,
+        /// The message that said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<Box<Sent>>,
     },
     /// A request's deadline passed.
     Expired {
@@ -537,6 +578,9 @@ pub enum Input {
     Pause {
         /// Who.
         by: Actor,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// Somebody wants it to go on.
     Resume {

@@ -1,6 +1,6 @@
 //! What reaches a run from outside.
 
-use crate::decision::{Decision, Then};
+use crate::decision::{Actor, Decision, Then};
 use crate::id::RequestNo;
 use crate::journal::{ErrorInfo, Event, Input, Outcome};
 use crate::state::{Child, RunState};
@@ -12,18 +12,24 @@ pub fn input(state: &RunState, input: &Input) -> Vec<Event> {
         return Vec::new();
     }
     match input {
-        Input::Decided { request, decision, by } => {
+        Input::Decided { request, decision, by, sent } => {
             if !waits(state, *request) {
                 return Vec::new();
             }
-            let decided =
-                Event::Decided { request: *request, decision: decision.clone(), by: by.clone() };
+            let decided = Event::Decided {
+                request: *request,
+                decision: decision.clone(),
+                by: by.clone(),
+                sent: sent.clone(),
+            };
             match decision {
                 Decision::Abort { reason } | Decision::Reject { reason, then: Then::Stop, .. } => {
                     let end = Event::RunCancelled { by: by.clone(), reason: reason.clone() };
                     std::iter::once(decided).chain(ending(state, Some(*request), end)).collect()
                 }
-                _ => vec![decided],
+                _ => std::iter::once(decided)
+                    .chain(siblings(state, *request, decision, by))
+                    .collect(),
             }
         }
         Input::Expired { request } if waits(state, *request) => {
@@ -76,10 +82,30 @@ pub fn input(state: &RunState, input: &Input) -> Vec<Event> {
             let removed = Event::FeedbackRemoved { n: *n, by: by.clone() };
             known.then_some(removed).into_iter().collect()
         }
-        Input::Pause { by } if !state.paused => vec![Event::Paused { by: by.clone() }],
+        Input::Pause { by, reason } if !state.paused => {
+            vec![Event::Paused { by: by.clone(), reason: reason.clone() }]
+        }
         Input::Resume { by } if state.paused => vec![Event::Resumed { by: by.clone() }],
         Input::Expired { .. } | Input::Pause { .. } | Input::Resume { .. } => Vec::new(),
     }
+}
+
+/// What a rejection takes back: the other questions of the same turn, if it is meant so.
+fn siblings(state: &RunState, rejected: RequestNo, decision: &Decision, by: &Actor) -> Vec<Event> {
+    let Some(asked) = state.requests.get(&rejected) else { return Vec::new() };
+    let Some(turn) = asked.body.withdraws(decision) else { return Vec::new() };
+    let of_turn = state.pending().filter(|(request, sibling)| {
+        *request != rejected && sibling.body.turn.as_ref() == Some(turn)
+    });
+    let reason = Some(because_rejected(by, rejected));
+    let withdrawn =
+        |request| Event::Withdrawn { request, by: Some(by.clone()), reason: reason.clone() };
+    of_turn.map(|(request, _)| withdrawn(request)).collect()
+}
+
+/// Why a question was taken back that belongs to the same turn as one that was rejected.
+pub fn because_rejected(by: &Actor, rejected: RequestNo) -> String {
+    format!("{by} rejected another call of the same turn (request {rejected})")
 }
 
 fn waits(state: &RunState, request: RequestNo) -> bool {
@@ -91,7 +117,7 @@ fn ending(state: &RunState, except: Option<RequestNo>, end: Event) -> Vec<Event>
     state
         .pending()
         .filter(|(request, _)| Some(*request) != except)
-        .map(|(request, _)| Event::Withdrawn { request })
+        .map(|(request, _)| Event::Withdrawn { request, by: None, reason: None })
         .chain(std::iter::once(end))
         .collect()
 }

@@ -16,7 +16,7 @@ mod input;
 mod route;
 mod start;
 
-pub use input::input;
+pub use input::{because_rejected, input};
 pub use route::{completed, failed, settle};
 pub use start::start;
 

@@ -153,7 +153,7 @@ fn withdrawn(
         .filter(move |(_, waits)| {
             activation.is_none_or(|activation| waits.activation == activation)
         })
-        .map(|(request, _)| Event::Withdrawn { request })
+        .map(|(request, _)| Event::Withdrawn { request, by: None, reason: None })
 }
 
 /// The event that ends a run in which nothing is open any more.

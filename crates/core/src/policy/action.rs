@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::demand::Demand;
-use crate::expr::Scope;
 use crate::id::Name;
 use crate::journal::Cost;
 use crate::tool::Effects;
@@ -74,7 +73,6 @@ impl Counts {
         }
     }
 
-    #[allow(clippy::cast_precision_loss)] // money, in whole units
     fn to_json(self) -> Value {
         json!({
             "calls": self.calls,
@@ -82,8 +80,14 @@ impl Counts {
             "failures": self.failures,
             "repeats": self.repeats,
             "denials": self.denials,
-            "cost": self.cost.0 as f64 / 1e9,
+            "cost": self.spent(),
         })
+    }
+
+    /// What asking models has cost, in whole units.
+    #[allow(clippy::cast_precision_loss)] // money, in whole units
+    pub(super) fn spent(self) -> f64 {
+        self.cost.0 as f64 / 1e9
     }
 }
 
@@ -143,21 +147,10 @@ impl Action {
 
     /// As conditions see it.
     pub fn to_json(&self) -> Value {
-        let mut all = self.facts();
-        all["arguments"] = self.arguments.clone();
-        all
-    }
-
-    /// The same, to evaluate conditions with.
-    pub(super) fn scope(&self) -> Scope {
-        Scope::of_object("action", &self.facts(), ("arguments", &self.arguments))
-    }
-
-    /// All but the arguments, which may be large.
-    fn facts(&self) -> Value {
         json!({
             "kind": self.kind.as_str(),
             "tool": self.name,
+            "arguments": self.arguments,
             "effects": self.effects.names(),
             "targets": self.targets,
             "command": self.command,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Checkpoint, FIELDS};
+use super::{Action, Checkpoint, FIELDS, Needs};
 use crate::deciders::Who;
+use crate::decision::Siblings;
 use crate::demand::Demand;
 use crate::expr::Expr;
 use crate::request::Risk;
@@ -93,6 +94,9 @@ pub struct GateFile {
     /// How often people are reminded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind: Option<Span>,
+    /// What a rejection means for the other calls of the same turn.
+    #[serde(default, skip_serializing_if = "Siblings::is_independent")]
+    pub siblings: Siblings,
     /// How much can go wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
@@ -127,6 +131,8 @@ pub struct Gate {
     pub(crate) about: About,
     /// What must hold for its condition to hold.
     pub(crate) demands: Vec<Demand>,
+    /// What of an action its condition asks for.
+    pub(crate) needs: Needs,
 }
 
 impl Gate {
@@ -183,11 +189,13 @@ impl Gate {
         }
         match about {
             Some(about) if problems.is_empty() => {
-                let demands = match &about {
-                    About::Checkpoint(_) => Vec::new(),
-                    About::Condition(expr) | About::Both(_, expr) => Demand::of(expr, "action"),
+                let (demands, needs) = match &about {
+                    About::Checkpoint(_) => Default::default(),
+                    About::Condition(expr) | About::Both(_, expr) => {
+                        (Demand::of(expr, "action"), Needs::of(expr))
+                    }
                 };
-                Ok(Self { file, about, demands })
+                Ok(Self { file, about, demands, needs })
             }
             _ => Err(problems),
         }

@@ -5,8 +5,9 @@ use std::cell::OnceCell;
 use serde::{Deserialize, Serialize};
 
 use super::gate::About;
-use super::{Action, Gate, How, OnTimeout, Smart, Stage};
+use super::{Action, Gate, How, Needs, OnTimeout, Smart, Stage};
 use crate::deciders::Who;
+use crate::decision::Siblings;
 use crate::expr::Scope;
 use crate::id::Name;
 use crate::request::Risk;
@@ -106,12 +107,16 @@ pub struct Judgement {
     pub finally: OnTimeout,
     /// How often people are reminded.
     pub remind: Option<Span>,
+    /// What a rejection means for the other calls of the turn: they are withdrawn if one gate says so.
+    pub siblings: Siblings,
     /// The largest risk that a gate names.
     pub risk: Option<Risk>,
     /// What people should know.
     pub notes: Vec<String>,
     /// A gate insists on asking.
     pub mandatory: bool,
+    /// Somebody approved it before, and wants that remembered.
+    pub remembered: bool,
     /// A gate that is `smart` is about it, and found nothing that speaks for asking.
     pub unsure: bool,
 }
@@ -123,6 +128,10 @@ impl Policy {
         let (mut mandatory, mut optional) = (false, false);
         // Made when the first condition is evaluated: most are told apart without.
         let scope = OnceCell::new();
+        let make = || {
+            let needs: Vec<&Needs> = self.gates.iter().map(|gate| &gate.needs).collect();
+            action.scope(&needs)
+        };
         let denials = action.counts.denials;
         if self.smart.denials > 0 && denials >= self.smart.denials && !self.gates.is_empty() {
             mandatory = true;
@@ -133,7 +142,7 @@ impl Policy {
             });
         }
         for gate in &self.gates {
-            let (holds, doubt) = gate.holds(action, &scope);
+            let (holds, doubt) = gate.holds(action, || scope.get_or_init(make));
             if !holds {
                 continue;
             }
@@ -206,6 +215,7 @@ impl Judgement {
             }
         }
         self.risk = self.risk.max(other.risk);
+        self.siblings = self.siblings.max(other.siblings);
         if let Some((within, on_timeout)) = other.within {
             self.limit(within, on_timeout);
         }
@@ -246,6 +256,7 @@ impl Judgement {
         let file = &gate.file;
         self.who.extend(file.who.clone());
         self.risk = self.risk.max(file.risk);
+        self.siblings = self.siblings.max(file.siblings);
         self.notes.extend(file.note.clone());
         if let Some(within) = file.within {
             self.limit(within, file.on_timeout);
@@ -270,11 +281,14 @@ fn stricter(one: OnTimeout, other: OnTimeout) -> OnTimeout {
 
 impl Gate {
     /// Whether it is about this action; and why that is not certain, if so. Doubt holds.
-    fn holds(&self, action: &Action, scope: &OnceCell<Scope>) -> (bool, Option<String>) {
+    fn holds<'s, 'v: 's>(
+        &self,
+        action: &Action,
+        scope: impl Fn() -> &'s Scope<'v>,
+    ) -> (bool, Option<String>) {
         if !self.demands.iter().all(|demand| action.may_meet(demand)) {
             return (false, None);
         }
-        let scope = || scope.get_or_init(|| action.scope());
         let condition = |expr: &crate::expr::Expr| match expr.holds_in(scope()) {
             Ok(holds) => (holds, None),
             Err(problem) => (true, Some(problem)),

@@ -22,6 +22,7 @@ mod file;
 mod gate;
 mod grant;
 mod judge;
+mod scope;
 mod shell;
 mod smart;
 
@@ -33,5 +34,6 @@ pub(crate) use file::gate_problems;
 pub use gate::{Gate, GateFile, GateProblem, How, OnTimeout, Stage};
 pub use grant::{About, Alike, Grant, Granted, Place, Reach, Remember, Shown};
 pub use judge::{Judgement, Outcome, Policy, Reason, Remembered};
+pub(crate) use scope::Needs;
 pub use shell::{Part, see_through, split};
 pub use smart::{Judge, Smart};

@@ -135,6 +135,9 @@ impl RunState {
             Event::Effect { activation, key, kind, outcome, .. } => {
                 self.effect(seq, *activation, key, *kind, outcome)?;
                 self.ledger.effect(*activation, key, outcome);
+                if matches!(outcome, Outcome::Err(_)) {
+                    self.progress.failed(*activation, key);
+                }
             }
             Event::Entered(entered) => {
                 self.activation(seq, entered.activation)?.marks += 1;
@@ -143,6 +146,14 @@ impl RunState {
             Event::StepEnded { activation, step, how } => {
                 self.activation(seq, *activation)?.marks += 1;
                 self.progress.ended.insert(*step, *how);
+            }
+            Event::Applied(applied) => {
+                self.activation(seq, applied.activation)?;
+                self.progress.applied.push((**applied).clone());
+            }
+            Event::RolledBack { activation, .. } => {
+                self.activation(seq, *activation)?.marks += 1;
+                self.progress.applied.clear();
             }
             Event::Feedback { activation, given } => {
                 if let Some(activation) = activation {
@@ -166,7 +177,7 @@ impl RunState {
                 };
                 self.requests.insert(*request, request_state);
             }
-            Event::Decided { request, decision, by } => {
+            Event::Decided { request, decision, by, .. } => {
                 if let Some(request) = self.requests.get(request)
                     && let Some(digest) = request.body.context["digest"].as_str()
                 {
@@ -178,7 +189,7 @@ impl RunState {
                 self.answer(seq, *request, answer)?;
             }
             Event::Expired { request } => self.answer(seq, *request, Answer::Expired)?,
-            Event::Withdrawn { request } => self.answer(seq, *request, Answer::Withdrawn)?,
+            Event::Withdrawn { request, .. } => self.answer(seq, *request, Answer::Withdrawn)?,
             Event::TimerSet { activation, key, due } => {
                 self.activation(seq, *activation)?.timers.insert(key.clone(), (*due, false));
             }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::Actor;
 use crate::feedback::{Feedback, FeedbackScope, Given, Timing};
-use crate::id::Name;
-use crate::journal::{Entered, StepEnd};
+use crate::id::{ActivationId, Key, Name};
+use crate::journal::{Applied, Entered, StepEnd};
 use crate::time::Timestamp;
 
 /// The phase in which a plan is made.
@@ -16,7 +16,7 @@ pub const PLANNING: &str = "planning";
 pub const CONTROL: &str = "control";
 
 /// How far a run has come. Empty, if its workflow has no phases.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
     /// The phase it is in.
@@ -29,6 +29,8 @@ pub struct Progress {
     pub feedback: Vec<Feedback>,
     /// How many of those there have been.
     pub last_feedback: u32,
+    /// What the step it is at has changed so far, in order.
+    pub applied: Vec<Applied>,
 }
 
 impl Progress {
@@ -53,9 +55,15 @@ impl Progress {
     pub(super) fn entered(&mut self, entered: &Entered) {
         self.phase = Some(entered.phase.clone());
         self.step = entered.step;
+        self.applied.clear();
         if entered.phase.as_ref() == PLANNING {
             self.ended.clear();
         }
+    }
+
+    /// A call came to nothing: there is nothing to undo of it.
+    pub(super) fn failed(&mut self, activation: ActivationId, key: &Key) {
+        self.applied.retain(|it| it.activation != activation || it.key != *key);
     }
 
     pub(super) fn given(&mut self, given: &Given, at: Timestamp) {

@@ -37,6 +37,27 @@ pub(super) fn seen(text: &str) -> (String, bool, bool) {
     (seen, hidden, padding)
 }
 
+/// The text with hidden characters named. White space stays, but line ends of other systems become ours.
+pub(super) fn named(text: &str) -> String {
+    let mut seen = String::with_capacity(text.len());
+    let mut before = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        if c == '\r' && next == Some('\n') {
+            continue;
+        }
+        if is_odd(c) && !joins(c, before, next) {
+            // Writing to a string cannot fail.
+            let _ = write!(seen, "⟨U+{:04X}⟩", u32::from(c));
+        } else {
+            seen.push(c);
+        }
+        before = Some(c);
+    }
+    seen
+}
+
 /// Writes white space, and if it is too much of it, how much.
 fn fold(seen: &mut String, space: &str) -> bool {
     let lines = space.matches('\n').count();

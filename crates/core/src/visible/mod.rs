@@ -30,6 +30,11 @@ pub fn text(text: &str, secrets: &Secrets) -> String {
     look(text, secrets).0
 }
 
+/// `text` with what is not seen, or changes what is seen, named, and otherwise as it is. For what a terminal is sent.
+pub fn plain(text: &str) -> String {
+    characters::named(text)
+}
+
 /// All texts in `value` as they may be shown, the names of fields included.
 pub fn value(value: &Value, secrets: &Secrets) -> Value {
     Look::new(secrets).value("", value)

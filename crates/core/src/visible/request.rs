@@ -6,7 +6,8 @@ use super::{Look, Secrets, value};
 use crate::request::{RequestBody, RequestKind};
 
 /// Fields of a context that are bound, or are names and digests of the system.
-const EXACT: [&str; 6] = ["tool", "options", "digest", "implementation", "policy", "on_timeout"];
+const EXACT: [&str; 7] =
+    ["tool", "options", "digest", "implementation", "policy", "on_timeout", "action"];
 /// The longest text in which words that press are looked for: beyond it, it is data.
 const WORDS_IN: usize = 4000;
 

@@ -131,29 +131,36 @@ fn names(list: &[String]) -> Vec<Name> {
     list.iter().map(|name| name.as_str().into()).collect()
 }
 
+/// What an executor can be.
+pub(super) const EXECUTOR_KINDS: &str = "agent, function, transform, ask, ask_given, workflow";
+
 fn executor(file: &ExecutorFile) -> Result<ExecutorKind, String> {
-    let ExecutorFile { agent, function, transform, ask, workflow } = file;
-    Ok(match (agent, function, transform, ask, workflow) {
-        (Some(agent), None, None, None, None) => {
+    let ExecutorFile { agent, function, transform, ask, ask_given, workflow } = file;
+    Ok(match (agent, function, transform, ask, ask_given, workflow) {
+        (Some(agent), None, None, None, None, None) => {
             ExecutorKind::Agent { agent: agent.as_str().into() }
         }
-        (None, Some(name), None, None, None) => {
+        (None, Some(name), None, None, None, None) => {
             ExecutorKind::Function { name: name.as_str().into() }
         }
-        (None, None, Some(source), None, None) => {
+        (None, None, Some(source), None, None, None) => {
             ExecutorKind::Transform { expr: Arc::new(Expr::compile(source, TRANSFORM_VARIABLES)?) }
         }
-        (None, None, None, Some(ask), None) => ExecutorKind::Ask {
+        (None, None, None, Some(ask), None, None) => ExecutorKind::Ask {
             kind: ask.kind,
             prompt: ask.prompt.clone(),
             options: ask.options.clone(),
             risk: ask.risk,
             within: ask.within,
         },
-        (None, None, None, None, Some(id)) => ExecutorKind::Workflow { id: id.as_str().into() },
+        (None, None, None, None, Some(ask), None) => {
+            ExecutorKind::AskGiven { within: ask.within, who: ask.who.clone() }
+        }
+        (None, None, None, None, None, Some(id)) => {
+            ExecutorKind::Workflow { id: id.as_str().into() }
+        }
         _ => {
-            return Err("an executor is exactly one of agent, function, transform, ask, workflow"
-                .to_owned());
+            return Err(format!("an executor is exactly one of {EXECUTOR_KINDS}"));
         }
     })
 }

@@ -41,6 +41,7 @@ pub use publish::{SCHEMA_ID, json_schema};
 pub use tree::{MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Position, Tree};
 pub use validate::Known;
 
+use crate::deciders::Who;
 use crate::id::Name;
 use crate::policy::{GateFile, Smart};
 use crate::request::{RequestKind, Risk};
@@ -302,6 +303,9 @@ pub struct ExecutorFile {
     /// A person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<AskFile>,
+    /// A person is asked what the message says: the question itself is the input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_given: Option<AskGivenFile>,
     /// Another workflow, by id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
@@ -325,6 +329,18 @@ pub struct AskFile {
     /// How long it waits for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Span>,
+}
+
+/// A question that comes with the message.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskGivenFile {
+    /// How long it waits for an answer, if the message does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Span>,
+    /// Who may decide, besides what the message says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<Who>,
 }
 
 fn default_ask_kind() -> RequestKind {

@@ -19,7 +19,7 @@ fn inputs() -> impl Strategy<Value = Input> {
                 2 => Decision::approve(),
                 n => Decision::respond(n),
             };
-            Input::Decided { request, decision, by: by() }
+            Input::Decided { request, decision, by: by(), sent: None }
         }),
         number.clone().prop_map(|request| Input::Expired { request }),
         (number.clone(), key.clone())
@@ -34,7 +34,7 @@ fn inputs() -> impl Strategy<Value = Input> {
         }),
         Just(Input::OutOfTime {}),
         Just(Input::Cancel { by: by(), reason: None }),
-        Just(Input::Pause { by: by() }),
+        Just(Input::Pause { by: by(), reason: None }),
         Just(Input::Resume { by: by() }),
     ]
 }
@@ -90,7 +90,7 @@ proptest! {
                 Event::Asked { request, .. } => prop_assert!(waiting.insert(*request)),
                 Event::Decided { request, .. }
                 | Event::Expired { request }
-                | Event::Withdrawn { request } => prop_assert!(waiting.remove(request)),
+                | Event::Withdrawn { request, .. } => prop_assert!(waiting.remove(request)),
                 _ => {}
             }
         }

@@ -106,6 +106,7 @@ impl Play {
             forked_from: None,
             tenant: Tenant::local(),
             added: 0,
+            sent: None,
         };
         let events = plan::start(graph, started, Vec::new(), Timestamp(0));
         let entries: Vec<Entry> =
@@ -245,9 +246,12 @@ impl Play {
         let key: signoff_core::Key = format!("k{}", which % 3).into();
         let by = Actor::new("ann");
         let input = match what % 12 {
-            0..=3 => {
-                Input::Decided { request, decision: Decision::respond(Value::from(which)), by }
-            }
+            0..=3 => Input::Decided {
+                request,
+                decision: Decision::respond(Value::from(which)),
+                by,
+                sent: None,
+            },
             4 => Input::Expired { request },
             5 | 6 => Input::Timer { activation, key },
             7 | 8 => Input::ChildEnded {
@@ -256,13 +260,18 @@ impl Play {
                 outcome: Outcome::Ok(Arc::new(json!({ "n": 1 }))),
                 stopped_by: None,
             },
-            9 => Input::Pause { by },
+            9 => Input::Pause { by, reason: None },
             10 => Input::Resume { by },
             _ if !which.is_multiple_of(8) => return,
             _ => match which / 8 % 4 {
                 0 => Input::Cancel { by, reason: None },
                 1 => Input::OutOfTime {},
-                2 => Input::Decided { request, decision: Decision::Abort { reason: None }, by },
+                2 => Input::Decided {
+                    request,
+                    decision: Decision::Abort { reason: None },
+                    by,
+                    sent: None,
+                },
                 _ => Input::ChildEnded {
                     activation,
                     key,

@@ -133,6 +133,7 @@ proptest! {
                 request,
                 decision: Decision::respond("x"),
                 by: signoff_core::Actor::local(),
+                sent: None,
             });
         }
         prop_assert!(play.state.pending().next().is_none());

@@ -24,6 +24,8 @@ fn request(agent: &str, body: RequestBody) -> Request {
         body: RequestBody { agent_path: vec!["coordinator".into(), agent.into()], ..body },
         created_at: Timestamp(0),
         decision: None,
+        withdrawn: None,
+        deferred_until: None,
     }
 }
 

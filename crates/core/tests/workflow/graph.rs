@@ -107,12 +107,12 @@ fn executors_have_one_kind() {
     assert_eq!(
         wrong(&changed_graph("{ function: publish }", "{ function: publish, agent: writer }")),
         "10:3: an executor has one kind, this one has agent and function\n\
-         hint: write exactly one of agent, function, transform, ask, workflow"
+         hint: write exactly one of agent, function, transform, ask, ask_given, workflow"
     );
     assert_eq!(
         wrong(&changed_graph("{ function: publish }", "{}")),
         "10:3: an executor needs a kind\n\
-         hint: write exactly one of agent, function, transform, ask, workflow"
+         hint: write exactly one of agent, function, transform, ask, ask_given, workflow"
     );
     assert_eq!(
         wrong(&changed_graph("{ function: publish }", "{ function: publsh }")),

@@ -64,6 +64,8 @@ struct RuleFile {
     #[serde(default)]
     messages: Option<usize>,
     #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
     input: Option<String>,
     #[serde(default)]
     last: Option<String>,
@@ -187,6 +189,7 @@ fn rule(
         agents: file.agent.map(|agent| agent.names()).unwrap_or_default(),
         turn: file.turn,
         messages: file.messages,
+        id: pattern(&at("id"), file.id.as_deref())?,
         input: pattern(&at("input"), file.input.as_deref())?,
         last: pattern(&at("last"), file.last.as_deref())?,
         when: pattern(&at("when"), file.when.as_deref())?,

@@ -18,6 +18,7 @@ pub(super) struct Rule {
     pub(super) agents: Vec<Name>,
     pub(super) turn: Option<u32>,
     pub(super) messages: Option<usize>,
+    pub(super) id: Option<Regex>,
     pub(super) input: Option<Regex>,
     pub(super) last: Option<Regex>,
     pub(super) when: Option<Regex>,
@@ -56,9 +57,12 @@ impl Rule {
             return Ok(false);
         }
         let mut captures = BTreeMap::new();
-        for (pattern, text) in
-            [(&self.input, &view.input), (&self.last, &view.last), (&self.when, &view.text)]
-        {
+        for (pattern, text) in [
+            (&self.id, &view.id),
+            (&self.input, &view.input),
+            (&self.last, &view.last),
+            (&self.when, &view.text),
+        ] {
             let Some(pattern) = pattern else { continue };
             let Some(found) = pattern.captures(text) else { return Ok(false) };
             for name in pattern.capture_names().flatten() {

@@ -20,6 +20,7 @@ fn request(agent: &str, turn: u32, messages: Vec<Message>) -> ModelRequest {
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: Arc::new([]),
         output: None,
+        sent: None,
     }
 }
 

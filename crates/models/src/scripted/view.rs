@@ -20,6 +20,8 @@ pub(super) struct View {
     pub(super) turn: u32,
     /// How many messages there are.
     pub(super) messages: usize,
+    /// The id of the message that started the run; empty, if it has none.
+    pub(super) id: String,
     /// The first thing the user said.
     pub(super) input: String,
     /// The last message, tool calls and results included.
@@ -45,6 +47,7 @@ impl View {
         let mut view = Self {
             turn: request.turn.saturating_add(1),
             messages: messages.len(),
+            id: request.sent.as_deref().unwrap_or_default().to_owned(),
             input: messages
                 .iter()
                 .find(|message| message.role == Role::User)
@@ -101,6 +104,7 @@ impl View {
         scope.set("agent", &request.agent.as_ref().into());
         scope.set("turn", &self.turn.into());
         scope.set("messages", &self.messages.into());
+        scope.set("id", &self.id.as_str().into());
         scope.set("input", &self.input.as_str().into());
         scope.set("last", &self.last.as_str().into());
         scope.set("text", &self.text.as_str().into());

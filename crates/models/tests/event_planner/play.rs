@@ -94,6 +94,7 @@ impl Run {
             messages,
             tools: Arc::new([]),
             output: None,
+            sent: None,
         };
         *turn += 1;
         self.script.complete(&request, &|_| {}).await.unwrap().parts

@@ -69,6 +69,7 @@ pub(crate) fn request(
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: tools.into(),
         output: output.map(Arc::new),
+        sent: None,
     }
 }
 

@@ -23,6 +23,9 @@ use super::turn::{Rescue, as_text};
 use crate::context::{Effect, Standing};
 use crate::output;
 
+/// How often a task is begun again without asking anybody, in a turn.
+const MAX_AGAIN: u32 = 3;
+
 impl Turn<'_> {
     /// Takes the turn elsewhere.
     pub(in crate::agent) async fn take_elsewhere(
@@ -77,6 +80,10 @@ impl Turn<'_> {
                     }
                     _ => (key, Next::Begin, ErrorInfo::new("internal", "the task does not rest")),
                 },
+                Rests::Failed(key, error) if self.may_begin_again(remote, &key, &error).await? => {
+                    next = Next::Begin;
+                    continue;
+                }
                 Rests::Failed(key, error) => (key, Next::Begin, error),
                 Rests::Stuck(key, again, error) => (key, *again, error),
             };
@@ -143,6 +150,27 @@ impl Turn<'_> {
         let message = self.close();
         self.ctx.say(message);
         Ok(Payload::value(value.clone()))
+    }
+
+    /// Whether the operator lets a task that came to nothing, under this key, be begun again. Once it was, or a person was
+    /// asked, it stays so: that is in the journal.
+    async fn may_begin_again(
+        &mut self,
+        remote: &Arc<dyn Remote>,
+        key: &str,
+        error: &ErrorInfo,
+    ) -> Result<bool, ErrorInfo> {
+        let note = format!("{key}#again");
+        let wanted = self.begun_again < MAX_AGAIN
+            && remote.begins_again(error)
+            && !self.ctx.was_asked(&format!("{key}!"));
+        if !wanted && !self.ctx.is_done(&note) {
+            return Ok(false);
+        }
+        self.begun_again += 1;
+        let said = json!({ "remote": remote.name(), "begins_again": true });
+        self.ctx.effect(&note, Effect::repeatable(), |_| async { Ok(said) }).await?;
+        Ok(true)
     }
 
     /// Says that nobody waits for a task any more. Whether it hears it changes nothing for us.

@@ -131,6 +131,7 @@ impl AgentSpec {
             messages,
             tools,
             output: self.output.as_ref().map(|(schema, _)| Arc::clone(schema)),
+            sent: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use signoff_core::journal::{ErrorInfo, Payload, Reply};
 use signoff_core::message::ToolCall;
 use signoff_core::workflow::HumanInput;
 use signoff_core::{Message, Name, Part, Role};
-use signoff_models::{Budget, trim};
+use signoff_models::{Budget, ModelRequest, trim};
 use signoff_tools::Tool;
 
 use super::spec::{AgentSpec, Here, Work};
@@ -29,6 +29,8 @@ pub(crate) struct Turn<'a> {
     pub(super) asked: u32,
     /// Whether it was told that it may ask no more.
     pub(super) refused: bool,
+    /// How often a task elsewhere was begun again.
+    pub(super) begun_again: u32,
 }
 
 /// How a turn ended.
@@ -56,6 +58,7 @@ impl<'a> Turn<'a> {
             offered: Vec::new(),
             asked: 0,
             refused: false,
+            begun_again: 0,
         }
     }
 
@@ -74,10 +77,12 @@ impl<'a> Turn<'a> {
             let key = format!("m{step}");
             self.look_at_sources(here).await;
             let messages = self.messages_that_fit(&key, here).await?;
+            let sent = self.ctx.sent();
             let asked = self
                 .ctx
-                .model(&key, &here.provider, |turn| {
-                    self.agent.request(here, turn, messages, &self.offered)
+                .model(&key, &here.provider, |turn| ModelRequest {
+                    sent,
+                    ..self.agent.request(here, turn, messages, &self.offered)
                 })
                 .await;
             let reply = match asked {

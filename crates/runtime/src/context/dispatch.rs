@@ -116,6 +116,9 @@ impl Context {
         if effect.repeatable && !spec.effects.read_only && !self.is_done(key) {
             self.durable().await?;
         }
+        if !spec.effects.read_only && !self.is_done(key) {
+            self.applies(key, tool, &invocation.arguments).await?;
+        }
         let given = changed.map(|_| invocation.arguments.clone());
         let performed = |_| async move {
             let schemas = &self.cell.engine.schemas;

@@ -9,6 +9,7 @@ mod effect;
 mod gate;
 mod progress;
 mod remote;
+mod undo;
 mod wait;
 
 use std::future::poll_fn;
@@ -72,6 +73,11 @@ impl Context {
     /// The executor this is.
     pub fn executor(&self) -> &Name {
         &self.executor
+    }
+
+    /// The id of the message that started the run, where a client gave it one.
+    pub fn sent(&self) -> Option<Name> {
+        self.cell.lock().state.started.sent.as_ref().map(|sent| sent.id.clone())
     }
 
     /// The executors from the top of the run down to this one.

@@ -25,6 +25,11 @@ impl Context {
         self.marked(|_| Event::StepEnded { activation: self.activation, step, how });
     }
 
+    /// Says that what a step had changed is undone.
+    pub(super) fn rolled_back(&self, step: u32) {
+        self.marked(|_| Event::RolledBack { activation: self.activation, step });
+    }
+
     /// Keeps what a person said.
     pub(crate) fn keep(
         &self,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use serde_json::Value;
+use signoff_core::deciders::Who;
 use signoff_core::journal::{Caller, Delivered, ErrorInfo, Event, Outcome, Payload};
+use signoff_core::question::Question;
 use signoff_core::request::RequestBody;
 use signoff_core::state::{Activation, Answer, Call, Child};
 use signoff_core::{Key, Name, RunState, Span};
@@ -42,6 +44,27 @@ impl Context {
             }
         };
         self.wait(|state, _| state.requests.get(&request)?.answer.clone()).await
+    }
+
+    /// Asks people what a message says. What the workflow says of it counts too: both must be content with whoever
+    /// decides, and its time is the time if the message names none.
+    pub(crate) async fn ask_given(
+        &self,
+        message: &Value,
+        within: Option<Span>,
+        who: Option<Who>,
+    ) -> Result<Answer, ErrorInfo> {
+        let wrong = |problem: String| {
+            ErrorInfo::new("invalid_question", format!("this cannot be asked: {problem}"))
+        };
+        let question = Question::read(message).map_err(wrong)?;
+        let mut body = question.to_request().map_err(wrong)?;
+        let initiator = self.cell.lock().state.started.by.clone();
+        body.put_to(who.into_iter().chain(question.who).collect(), &initiator);
+        if let Some(within) = question.within.or(within) {
+            body.expires_at = Some(self.now("deadline").await?.plus(within));
+        }
+        self.ask("ask", body).await
     }
 
     /// Sleeps, without anything staying awake for it.

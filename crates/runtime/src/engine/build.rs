@@ -15,6 +15,7 @@ use signoff_tools::{Remote, Tool, ToolSource};
 use tokio::sync::Notify;
 
 use super::{Engine, EngineInner, Parts};
+use crate::builtin;
 use crate::clock::{Clock, SystemClock};
 use crate::context::Context;
 use crate::definition::Definition;
@@ -166,8 +167,18 @@ impl EngineBuilder {
     /// The engine, or what is missing.
     pub fn build(self) -> Result<Engine, ErrorInfo> {
         let (mut current, mut agents) = (BTreeMap::new(), BTreeMap::new());
-        let mut by_version = HashMap::new();
+        let (mut by_version, mut builtin) = (HashMap::new(), BTreeMap::new());
+        for workflow in builtin::workflows() {
+            let definition = Arc::new(Definition::compile(workflow, &self.parts)?);
+            by_version.insert(definition.version.clone(), Arc::clone(&definition));
+            builtin.insert(definition.workflow.id.clone(), definition);
+        }
         for workflow in self.workflows {
+            if builtin.contains_key(&workflow.id) {
+                let message = format!("`{}` is a workflow that is always there", workflow.id);
+                let hint = "give the other one another id";
+                return Err(ErrorInfo::new("invalid_workflow", message).hint(hint));
+            }
             for alone in workflow.agents.keys().filter_map(|agent| workflow.alone(agent)) {
                 let definition = Arc::new(Definition::compile(alone, &self.parts)?);
                 agents.insert(definition.workflow.id.clone(), definition);
@@ -187,6 +198,7 @@ impl EngineBuilder {
             rules: RuleBook::new(self.environment),
             secrets: self.secrets,
             current,
+            builtin,
             agents,
             by_version: Mutex::new(by_version),
             stored: Mutex::new(HashSet::new()),

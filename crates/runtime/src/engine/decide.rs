@@ -1,9 +1,10 @@
 //! The one way a request is decided.
 
+use serde_json::Value;
 use signoff_core::deciders::EVERY_ROLE;
 use signoff_core::policy::{Grant, Place, Shown};
 use signoff_core::request::{Request, RequestStatus};
-use signoff_core::{Actor, Decision, Name, Refusal, RequestId, RequestKind, RunId, visible};
+use signoff_core::{Actor, Decision, Name, Refusal, RequestId, RequestKind, RunId, Sent, visible};
 use signoff_store::{Decide, Decided, DecidedAll, Lease, StoreError};
 
 use super::{AtHand, Engine};
@@ -26,6 +27,8 @@ pub struct DecideRequest {
     pub run: Option<RunId>,
     /// The link they came by, for the audit.
     pub link: Option<Name>,
+    /// The message that says so, where the dialect has messages.
+    pub sent: Option<Box<Sent>>,
 }
 
 impl DecideRequest {
@@ -33,7 +36,7 @@ impl DecideRequest {
     pub fn new(request: RequestId, decision: Decision) -> Self {
         let roles = vec![EVERY_ROLE.into()];
         let (by, version) = (Actor::local(), None);
-        Self { request, decision, by, roles, version, run: None, link: None }
+        Self { request, decision, by, roles, version, run: None, link: None, sent: None }
     }
 
     /// The same in somebody else's name.
@@ -54,6 +57,13 @@ impl DecideRequest {
     #[must_use]
     pub fn seen_at(mut self, version: Option<u32>) -> Self {
         self.version = version;
+        self
+    }
+
+    /// The same, said by a message.
+    #[must_use]
+    pub fn sent(mut self, sent: Sent) -> Self {
+        self.sent = Some(Box::new(sent));
         self
     }
 
@@ -95,8 +105,8 @@ pub enum DecideError {
     /// Its time was over.
     #[error("request {} expired", .0.id)]
     Expired(Box<Request>),
-    /// It was taken back: its run is over.
-    #[error("request {} was taken back because its run is over", .0.id)]
+    /// It was taken back: its run is over, or went on without it.
+    #[error("request {} was taken back because {}", .0.id, .0.withdrawn.as_deref().unwrap_or("its run is over"))]
     Cancelled(Box<Request>),
     /// Somebody has decided otherwise, or somebody else has decided.
     #[error("{}", already(.0))]
@@ -223,7 +233,7 @@ impl Engine {
 
     /// A decision as the store takes it; or why this one may not take it, or not so.
     fn checked(&self, request: &Request, decide: DecideRequest) -> Result<Decide, DecideError> {
-        let DecideRequest { request: id, decision, by, roles, version, link, .. } = decide;
+        let DecideRequest { request: id, decision, by, roles, version, link, sent, .. } = decide;
         request.body.admit(&by, &roles)?;
         request.body.check_with(&decision, &self.inner.schemas)?;
         let grant = self.remembered(request, &decision, &by)?;
@@ -231,15 +241,17 @@ impl Engine {
         Ok(Decide {
             request: id,
             recorded: visible::masked(&recorded, &self.inner.secrets),
-            decision,
             by,
             roles,
             at: self.inner.clock.now(),
             version,
             deciders: request.body.deciders.clone().filter(|deciders| deciders.is_several()),
             grant,
+            withdraw: request.body.withdraws(&decision).cloned(),
             link,
+            sent,
             claim: Some(self.inner.claim()),
+            decision,
         })
     }
 
@@ -285,11 +297,20 @@ impl Engine {
     ) -> Result<Option<Box<Grant>>, Refusal> {
         let Some((what, wish)) = decision.remember() else { return Ok(None) };
         let refuse = |problem: String| Refusal::Invalid { problems: vec![problem] };
-        let shown = &request.body.context;
+        let shown = match request.body.kind {
+            RequestKind::ToolCall => &request.body.context,
+            RequestKind::StepBefore | RequestKind::StepAfter => &request.body.context["action"],
+            RequestKind::PlanReview => {
+                return Err(refuse(
+                    "/remember: a plan is approved as it is; the next one is another".to_owned(),
+                ));
+            }
+            _ => &Value::Null,
+        };
         let word = |name: &str| shown[name].as_str().unwrap_or_default();
-        if request.body.kind != RequestKind::ToolCall || word("digest").is_empty() {
+        if word("digest").is_empty() {
             return Err(refuse(
-                "/remember: only what gates ask about can be remembered".to_owned(),
+                "/remember: only calls and steps of a plan can be remembered".to_owned(),
             ));
         }
         let place = Place {

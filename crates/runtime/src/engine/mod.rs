@@ -3,9 +3,11 @@
 mod at_hand;
 mod build;
 mod decide;
+mod defer;
 mod fork;
 mod parts;
 mod policy;
+mod retry;
 mod start;
 mod trial;
 
@@ -29,6 +31,7 @@ use tokio::sync::{Notify, broadcast};
 pub(crate) use at_hand::AtHand;
 pub use build::EngineBuilder;
 pub use decide::{DecideError, DecideOutcome, DecideRequest};
+pub use defer::{DeferError, DeferRequest, Until};
 pub use fork::ForkRun;
 pub(crate) use parts::{Parts, ToolPattern};
 pub use policy::RuleError;
@@ -92,6 +95,9 @@ pub enum EngineError {
     /// This process cannot run it.
     #[error("{0}")]
     Unable(ErrorInfo),
+    /// There is nothing to try again.
+    #[error("run {0} did not fail, and was not stopped")]
+    NotFailed(RunId),
     /// The run is over.
     #[error("run {0} is over")]
     Over(RunId),
@@ -132,6 +138,8 @@ pub(crate) struct EngineInner {
     pub(crate) secrets: Secrets,
     /// What new runs start on, by workflow id.
     current: BTreeMap<String, Arc<Definition>>,
+    /// Questions from outside, by id.
+    builtin: BTreeMap<String, Arc<Definition>>,
     /// Their agents by themselves, by `WORKFLOW/AGENT`.
     agents: BTreeMap<String, Arc<Definition>>,
     /// What any run may be on, by content hash.
@@ -217,9 +225,11 @@ impl Engine {
         self.inner.current.values()
     }
 
-    /// The workflow of this id, or the agent of one by itself: `WORKFLOW/AGENT`.
+    /// The workflow of this id, one that every engine has, or the agent of one by itself: `WORKFLOW/AGENT`.
     pub fn workflow(&self, id: &str) -> Option<&Arc<Definition>> {
-        self.inner.current.get(id).or_else(|| self.inner.agents.get(id))
+        let inner = &self.inner;
+        let listed = inner.builtin.get(id).or_else(|| inner.current.get(id));
+        listed.or_else(|| inner.agents.get(id))
     }
 
     /// The definition of this content hash, from memory or the store.
@@ -289,8 +299,13 @@ impl Engine {
     }
 
     /// Lets nothing new start in a run.
-    pub async fn pause(&self, run: &RunId, by: Actor) -> Result<(), EngineError> {
-        self.deliver(run, Input::Pause { by }).await
+    pub async fn pause(
+        &self,
+        run: &RunId,
+        by: Actor,
+        reason: Option<String>,
+    ) -> Result<(), EngineError> {
+        self.deliver(run, Input::Pause { by, reason }).await
     }
 
     /// Lets a paused run go on.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use signoff_core::id::{ConversationId, Key};
 use signoff_core::journal::{self, ErrorInfo, Parent};
-use signoff_core::{Actor, Message, RunId, RunState, RunStatus, Tenant, plan};
-use signoff_store::{Claim, Follows, Lease, NewRun, RunRecord, StoreError};
+use signoff_core::{Actor, Message, RunId, RunState, RunStatus, Sent, Tenant, plan};
+use signoff_store::{Claim, Follows, Lease, NewRun, RunFilter, RunRecord, StoreError};
 
 use super::{AtHand, Engine, EngineError, EngineInner, lock, new_id};
 use crate::context::Context;
@@ -32,6 +32,10 @@ pub struct StartRun {
     pub run: Option<RunId>,
     /// The metadata of its conversation, if nothing is kept of that yet.
     pub about: Option<Map<String, Value>>,
+    /// Whether another run of its conversation may still be open. It then knows what was said in those that are over.
+    pub beside: bool,
+    /// The message that asks for it, where the dialect has messages.
+    pub sent: Option<Sent>,
 }
 
 impl StartRun {
@@ -46,6 +50,8 @@ impl StartRun {
             by: Actor::local(),
             run: None,
             about: None,
+            beside: false,
+            sent: None,
         }
     }
 }
@@ -143,15 +149,18 @@ impl Engine {
                 // Somebody starts the same right now.
                 Some(run) if start.run.as_ref() == Some(&run.id) => return Ok(Begun::before(run)),
                 Some(run) if !run.status.is_over() => {
-                    return Err(EngineError::ConversationBusy { run: run.id });
+                    if !start.beside {
+                        return Err(EngineError::ConversationBusy { run: run.id });
+                    }
+                    (conversation.clone(), self.latest_over(&start.tenant, conversation)?)
                 }
                 before => (conversation.clone(), before.map(|run| run.id)),
             },
             None => (ConversationId::from_unique(&new_id()), None),
         };
         let follows = match &start.conversation {
-            Some(_) => Follows::Exactly(continues.clone()),
-            None => Follows::Anything,
+            Some(_) if !start.beside => Follows::Exactly(continues.clone()),
+            _ => Follows::Anything,
         };
         let run = start.run.clone().unwrap_or_else(|| RunId::from_unique(&new_id()));
         let started = journal::Started {
@@ -165,12 +174,36 @@ impl Engine {
             parent: None,
             forked_from: None,
             added: 0,
+            sent: start.sent.clone().map(Box::new),
         };
         let begin =
             Begin { started, added: start.added.clone(), follows, about: start.about.clone() };
         let (lease, state) = engine.create(&run, definition, begin).await?;
         let started = Started { run, conversation, created: lease.is_some() };
         Ok(Begun { started, driven: lease.map(|lease| (lease, state)) })
+    }
+
+    /// The latest run of a conversation that is over and not part of another.
+    fn latest_over(
+        &self,
+        tenant: &Tenant,
+        conversation: &ConversationId,
+    ) -> Result<Option<RunId>, StoreError> {
+        let filter = RunFilter {
+            conversation: Some(conversation.clone()),
+            tenant: Some(tenant.clone()),
+            ..RunFilter::default()
+        };
+        let mut cursor = None;
+        loop {
+            let page = self.inner.store.runs(&filter, cursor.as_deref(), 100)?;
+            let over =
+                page.items.into_iter().find(|run| run.root == run.id && run.status.is_over());
+            cursor = page.next;
+            if over.is_some() || cursor.is_none() {
+                return Ok(over.map(|run| run.id));
+            }
+        }
     }
 }
 
@@ -280,6 +313,7 @@ impl EngineInner {
             }),
             forked_from: None,
             added: 0,
+            sent: None,
         };
         let begin = Begin { started, added: Vec::new(), follows: Follows::Anything, about: None };
         let (lease, state) =

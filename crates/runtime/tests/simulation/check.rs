@@ -105,7 +105,7 @@ fn requests(
                     ensure!(asked.insert(id, (**body).clone()).is_none(), "asked twice");
                     continue;
                 }
-                Event::Decided { request, decision, by } => (request, Some((decision, by))),
+                Event::Decided { request, decision, by, .. } => (request, Some((decision, by))),
                 Event::Expired { request } => (request, None),
                 _ => continue,
             };

@@ -17,9 +17,9 @@ use signoff_core::{ConversationId, Name, RequestId, RunId, Seq, Span, Tenant, Ti
 use signoff_store::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter,
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MemoryStore, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
-    PolicyPut, PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope,
-    Store, StoreError, TakeWebhook, User,
+    LoadedRun, Mark, Marked, MemoryStore, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine,
+    Page, PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter,
+    RunFilter, RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User,
 };
 
 use super::dice::Dice;
@@ -144,8 +144,8 @@ impl Disk {
                     .request
                     .split()
                     .ok_or_else(|| StoreError::UnknownRequest(decide.request.clone()))?;
-                let Decide { decision, by, at, .. } = decide;
-                let input = Input::Decided { request: number, decision, by };
+                let Decide { decision, by, at, sent, .. } = decide;
+                let input = Input::Decided { request: number, decision, by, sent };
                 now(self.store.deliver(&run, input, at))?;
                 let head = self.store.load(&run, None)?.record.head;
                 Ok(Decided::Taken { lease: None, head })
@@ -478,5 +478,25 @@ impl Store for Faulty {
 
     fn ends(&self) -> Result<Ends, StoreError> {
         self.read(MemoryStore::ends)
+    }
+
+    fn put_push(&self, put: PutPush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.put_push(put)
+    }
+
+    fn pushes(&self, run: &RunId) -> Result<Vec<Push>, StoreError> {
+        self.read(|store| store.pushes(run))
+    }
+
+    fn remove_push(&self, run: &RunId, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.remove_push(run, id)
+    }
+
+    fn take_pushes(&self, take: TakePushes) -> BoxFuture<'static, Result<Vec<Push>, StoreError>> {
+        self.disk.store.take_pushes(take)
+    }
+
+    fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.move_push(moved)
     }
 }

@@ -151,7 +151,7 @@ fn a_sub_run_that_could_not_be_stored_is_tried_again() {
 fn the_disk_keeps_the_order_of_each_caller() {
     let disk = Arc::new(Disk::new(Dice::new(0), 0, Broken::No));
     let store = Faulty { process: 0, disk: Arc::clone(&disk) };
-    let pause = |n: u32| Input::Pause { by: Actor::new(n.to_string()) };
+    let pause = |n: u32| Input::Pause { by: Actor::new(n.to_string()), reason: None };
     let (first, second) = (
         store.deliver(&"run_x".into(), pause(1), Timestamp(0)),
         store.deliver(&"run_x".into(), pause(2), Timestamp(0)),

@@ -310,7 +310,7 @@ impl World {
         let (engine, run) = (self.processes[n].engine.clone(), run.clone());
         self.processes[n].runtime.spawn(async move {
             let _ = if pause {
-                engine.pause(&run, Actor::local()).await
+                engine.pause(&run, Actor::local(), None).await
             } else {
                 engine.unpause(&run, Actor::local()).await
             };

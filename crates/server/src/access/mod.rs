@@ -22,8 +22,10 @@ use signoff_store::User;
 use self::origin::Origins;
 use self::rate::Rates;
 pub(crate) use self::users::{COOKIE, Users};
+use crate::a2a::{CARDS, KEYS};
 use crate::app::App;
 use crate::error::{ApiError, Problem};
+use crate::web;
 
 /// What anybody may ask, so that those who watch the server need no key, and people can sign in.
 const OPEN: [(Method, &str); 4] = [
@@ -38,6 +40,8 @@ pub(crate) const LINKS: &str = "/decide/";
 const LINKED: [Method; 3] = [Method::GET, Method::HEAD, Method::POST];
 /// Where pages are: files that are no secret, and nothing else.
 const PAGES: &str = "/devui";
+/// What is sent in a body and changes nothing, so that who may only look may ask it.
+const LOOKS: [&str; 1] = ["/v1/markdown"];
 /// The role that may only look.
 const VIEWER: &str = "viewer";
 
@@ -60,7 +64,7 @@ impl From<User> for Caller {
 
 impl Caller {
     /// Whoever sits at this machine.
-    fn local() -> Self {
+    pub(crate) fn local() -> Self {
         Self {
             actor: Actor::local(),
             tenant: Tenant::local(),
@@ -121,17 +125,29 @@ impl Access {
             return Ok(None);
         }
         // A page is there before anybody has signed in; what it then asks for is not open.
-        if path.starts_with(PAGES) && request.method == Method::GET {
+        let looks = request.method == Method::GET || request.method == Method::HEAD;
+        if looks && (path.starts_with(PAGES) || web::is_page(path)) {
             return Ok(Some(Caller::local()));
+        }
+        // An agent's card says how to come in.
+        let of = CARDS.iter().find_map(|place| path.strip_suffix(place));
+        let is_card = path == KEYS || of.is_some_and(|of| of.is_empty() || of.starts_with("/a2a/"));
+        if is_card && request.method == Method::GET {
+            return Ok(Some(self.known(&request.headers).unwrap_or_else(|_| Caller::local())));
         }
         if OPEN.iter().any(|(method, open)| request.method == *method && path == *open) {
             return Ok(Some(self.known(&request.headers).unwrap_or_else(|_| Caller::local())));
         }
         let caller = self.known(&request.headers)?;
-        if request.method != Method::GET && request.method != Method::HEAD {
+        if !looks && !LOOKS.contains(&path) {
             caller.may_work()?;
         }
         Ok(Some(caller))
+    }
+
+    /// Whether everybody who comes in is whoever sits at this machine.
+    pub(crate) fn is_one_persons(&self) -> bool {
+        self.loopback && !self.users.any()
     }
 
     /// The user of this name among `users`; or whoever sits at this machine, if there are no users.
@@ -221,9 +237,12 @@ fn with_origin(mut response: Response, origin: &HeaderValue) -> Response {
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, idempotency-key, last-event-id",
+            "authorization, content-type, idempotency-key, last-event-id, a2a-version, a2a-extensions, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
         ),
-        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "location, retry-after, x-response-id"),
+        (
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            "location, mcp-session-id, retry-after, x-response-id",
+        ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

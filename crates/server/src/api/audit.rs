@@ -1,12 +1,15 @@
 //! The record of decisions.
 
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use signoff_runtime::Engine;
 
 use super::operation::of;
 use super::runs::{limit, numbered, page_size};
+use super::workflows::Nothing;
 use super::{Answer, Api, Operation, Verb};
 use crate::app::App;
 use crate::error::{ApiError, Problem};
@@ -24,8 +27,22 @@ static AUDIT: Operation = Operation {
     problems: &[Problem::InvalidQuery, Problem::InvalidCursor],
 };
 
+static VERIFY: Operation = Operation {
+    verb: Verb::Get,
+    path: "/v1/audit/verify",
+    id: "verify_audit",
+    summary: "Whether the record is as it was written",
+    query: None,
+    body: None,
+    answers: &[Answer::json(200, "What was found.", of::<Verified>)],
+    problems: &[Problem::InvalidQuery],
+};
+
+/// How many lines are read at once when all are looked at.
+const LOOK: usize = 1000;
+
 pub(super) fn routes(api: Api) -> Api {
-    api.add(&AUDIT, audit)
+    api.add(&AUDIT, audit).add(&VERIFY, verify)
 }
 
 /// Which lines.
@@ -53,4 +70,36 @@ async fn audit(app: App, Query(query): Query<AuditQuery>) -> Result<Response, Ap
     let last = lines.last().map(|line| format!("a{}", line.no));
     let data: Vec<Audit> = lines.into_iter().map(Into::into).collect();
     Ok(json(StatusCode::OK, &List { data, next_cursor: last.filter(|_| more) }))
+}
+
+/// What became of the record.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Verified {
+    /// Whether no line was changed, added or taken out.
+    intact: bool,
+    /// The first line that does not follow from those before it; it, or one before it, was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken_at: Option<u64>,
+}
+
+/// The lines of all tenants are one chain, so the whole of it is looked at. Nothing of others is told.
+async fn verify(State(whole): State<App>, _: Query<Nothing>) -> Result<Response, ApiError> {
+    let broken_at = whole.search(broken).await?;
+    Ok(json(StatusCode::OK, &Verified { intact: broken_at.is_none(), broken_at }))
+}
+
+fn broken(engine: &Engine) -> Result<Option<u64>, ApiError> {
+    let (mut no, mut hash) = (0, String::new());
+    loop {
+        let lines = engine.store().audit(None, no, LOOK)?;
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        for line in lines {
+            if line.no != no + 1 || !line.follows(&hash) {
+                return Ok(Some(line.no));
+            }
+            (no, hash) = (line.no, line.hash);
+        }
+    }
 }

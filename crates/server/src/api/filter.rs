@@ -43,6 +43,8 @@ macro_rules! query {
             age: Option<Span>,
             /// Only those where so much can go wrong.
             risk: Option<Risk>,
+            /// Those that somebody has put off, and no others; `false`, if not given: those are out of sight.
+            deferred: Option<bool>,
             /// Only those whose prompt contains each of these words.
             text: Option<String>,
             $($more)*
@@ -67,6 +69,7 @@ macro_rules! query {
                     tenant: None,
                     assigned,
                     risk: self.risk,
+                    deferred: Some(self.deferred.unwrap_or(false)),
                     asked_until: self.age.map(|age| Timestamp(now.0.saturating_sub_unsigned(age.0))),
                 }
             }

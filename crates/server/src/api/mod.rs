@@ -3,19 +3,23 @@
 //! Other dialects add their routes here too. A route is added together with what the document says of it, so there is none without the other.
 
 mod audit;
+mod calendar;
 mod decide;
 mod decide_many;
+mod defer;
 mod errors;
 mod events;
 mod feedback;
 mod filter;
 mod grants;
 mod health;
+mod markdown;
 mod marks;
 mod operation;
 mod policy;
 mod requests;
 mod requests_events;
+mod retry;
 mod runs;
 mod session;
 mod start;
@@ -28,15 +32,16 @@ use axum::http::{Method, Uri};
 use axum::routing::on;
 
 pub(crate) use decide::{decide_as_said, decide_request, take_decision};
+pub(crate) use defer::{Defer, defer_request};
 pub(crate) use filter::CountQuery;
 pub(crate) use operation::{Answer, Operation, SchemaOf, Verb, of};
 pub(crate) use requests::requests;
-pub(crate) use runs::MAX_PAGE;
+pub(crate) use runs::{MAX_PAGE, runs};
 pub(crate) use start::{Start, conversation, key, start_run};
 
 use crate::app::App;
 use crate::error::{ApiError, Problem};
-use crate::{bridge, devui, link, openai, ws};
+use crate::{a2a, ag_ui, bridge, devui, link, mcp, openai, ws};
 
 /// Routes, and what the document says of them.
 #[derive(Debug, Default)]
@@ -66,7 +71,9 @@ pub(crate) fn api() -> Api {
     let api = start::routes(api);
     let api = runs::routes(api);
     let api = events::routes(api);
+    let api = calendar::routes(api);
     let api = steer::routes(api);
+    let api = retry::routes(api);
     let api = feedback::routes(api);
     let api = requests::routes(api);
     let api = requests_events::routes(api);
@@ -76,11 +83,16 @@ pub(crate) fn api() -> Api {
     let api = policy::routes(api);
     let api = grants::routes(api);
     let api = marks::routes(api);
+    let api = defer::routes(api);
     let api = session::routes(api);
     let api = audit::routes(api);
+    let api = markdown::routes(api);
     let api = errors::routes(api);
     let api = ws::routes(api);
     let api = bridge::routes(api);
+    let api = a2a::routes(api);
+    let api = ag_ui::routes(api);
+    let api = mcp::routes(api);
     devui::routes(openai::routes(api))
 }
 

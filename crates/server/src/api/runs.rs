@@ -15,7 +15,7 @@ use super::{Answer, Api, Operation, Verb};
 use crate::app::App;
 use crate::error::{ApiError, Problem};
 use crate::extract::{Id, Query, json};
-use crate::shape::{self, Entry, List, Run};
+use crate::shape::{self, Entry, List, Run, Workflow};
 
 /// How many items a page has, if nothing is said.
 const PAGE: usize = 50;
@@ -57,8 +57,19 @@ static JOURNAL: Operation = Operation {
     problems: &[Problem::UnknownRun, Problem::InvalidQuery, Problem::InvalidCursor],
 };
 
+static WORKFLOW: Operation = Operation {
+    verb: Verb::Get,
+    path: "/v1/runs/{id}/workflow",
+    id: "get_run_workflow",
+    summary: "The workflow as the run began with it, whatever its file says today",
+    query: None,
+    body: None,
+    answers: &[Answer::json(200, "The workflow.", of::<Workflow>)],
+    problems: &[Problem::InvalidQuery, Problem::UnknownRun],
+};
+
 pub(super) fn routes(api: Api) -> Api {
-    api.add(&LIST, list).add(&ONE, one).add(&JOURNAL, journal)
+    api.add(&LIST, list).add(&ONE, one).add(&JOURNAL, journal).add(&WORKFLOW, workflow)
 }
 
 /// Which runs.
@@ -89,19 +100,38 @@ async fn list(app: App, Query(query): Query<ListQuery>) -> Result<Response, ApiE
         root: query.root.as_deref().map(Into::into),
         ..RunFilter::default()
     };
-    let page = app.search(move |engine| {
+    Ok(json(StatusCode::OK, &runs(&app, filter, query.limit, query.cursor).await?))
+}
+
+/// A page of runs.
+pub(crate) async fn runs(
+    app: &App,
+    filter: RunFilter,
+    limit: Option<usize>,
+    cursor: Option<String>,
+) -> Result<List<Run>, ApiError> {
+    app.search(move |engine| {
         let store = engine.store();
-        let limit = query.limit.unwrap_or(PAGE);
-        let page = store.runs(&filter, query.cursor.as_deref(), limit)?;
+        let page = store.runs(&filter, cursor.as_deref(), limit.unwrap_or(PAGE))?;
         let data = page.items.into_iter().map(|record| shape::run_in_list(&**store, record));
         Ok(List { data: data.collect::<Result<Vec<_>, _>>()?, next_cursor: page.next })
-    });
-    Ok(json(StatusCode::OK, &page.await?))
+    })
+    .await
 }
 
 async fn one(app: App, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
     let run = app.read(move |engine| shape::run(engine, &RunId::new(id))).await?;
     Ok(json(StatusCode::OK, &run))
+}
+
+async fn workflow(app: App, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
+    let workflow = app.read(move |engine| {
+        let run = RunId::new(id);
+        let record =
+            engine.store().run(&run)?.ok_or_else(|| ApiError::unknown_run(run.as_str()))?;
+        Ok(Workflow::from(&*engine.definition(&record.version)?))
+    });
+    Ok(json(StatusCode::OK, &workflow.await?))
 }
 
 /// Which entries.

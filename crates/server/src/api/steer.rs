@@ -32,7 +32,7 @@ static CANCEL: Operation = Operation {
     id: "cancel_run",
     summary: "Stops a run for good",
     query: None,
-    body: Some(of::<Cancel>),
+    body: Some(of::<Stop>),
     answers: &[DONE, TOLD],
     problems: &[Problem::UnknownRun, Problem::RunOver, Problem::ShuttingDown],
 };
@@ -43,7 +43,7 @@ static PAUSE: Operation = Operation {
     id: "pause_run",
     summary: "Lets nothing new start in a run",
     query: None,
-    body: Some(of::<Plain>),
+    body: Some(of::<Stop>),
     answers: &[DONE, TOLD],
     problems: &[Problem::UnknownRun, Problem::RunOver, Problem::ShuttingDown],
 };
@@ -80,10 +80,10 @@ pub(super) fn routes(api: Api) -> Api {
     api.add(&CANCEL, cancel).add(&PAUSE, pause).add(&RESUME, resume).add(&FORK, fork)
 }
 
-/// Why a run is stopped.
+/// Why a run is stopped or paused.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Cancel {
+struct Stop {
     /// For the record.
     reason: Option<String>,
 }
@@ -97,20 +97,25 @@ async fn cancel(
     app: App,
     Id(id): Id,
     caller: Caller,
-    Body(cancel): Body<Cancel>,
+    Body(stop): Body<Stop>,
 ) -> Result<Response, ApiError> {
     app.takes_work()?;
     let run = RunId::new(id);
     let listening = app.hub.listen(&run);
-    app.engine.cancel(&run, caller.actor, cancel.reason).await?;
+    app.engine.cancel(&run, caller.actor, stop.reason).await?;
     settled(&app, &run, listening, RunStatus::is_over).await
 }
 
-async fn pause(app: App, Id(id): Id, caller: Caller, _: Body<Plain>) -> Result<Response, ApiError> {
+async fn pause(
+    app: App,
+    Id(id): Id,
+    caller: Caller,
+    Body(stop): Body<Stop>,
+) -> Result<Response, ApiError> {
     app.takes_work()?;
     let run = RunId::new(id);
     let listening = app.hub.listen(&run);
-    app.engine.pause(&run, caller.actor).await?;
+    app.engine.pause(&run, caller.actor, stop.reason).await?;
     settled(&app, &run, listening, |it| it == RunStatus::Paused || it.is_over()).await
 }
 

@@ -1,13 +1,11 @@
 //! The answer to a text, from its first event to where the run rests.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use signoff_core::state::RunEnd;
 use signoff_core::{Request, RunId};
-use tokio::time::Instant;
 
 use super::begin::{Begun, Then};
 use super::frame::{Frames, info};
@@ -16,17 +14,11 @@ use super::telling::Telling;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::stream::sse::{Counted, KEEP_ALIVE, STILL_HERE};
-use crate::stream::{Next, Rest, Tail, Told, resting};
-
-/// How long nothing happens before it is looked whether the run rests: at first, and at most. What this process drives
-/// says so by itself.
-const SOON: Duration = Duration::from_millis(50);
-const LATE: Duration = Duration::from_secs(2);
+use crate::stream::{Following, Rest, Step, Told};
 
 /// An answer under way.
 #[derive(Debug)]
 pub(super) struct Answer {
-    app: App,
     _counted: Counted,
     frames: Frames,
     ready: VecDeque<Bytes>,
@@ -35,18 +27,15 @@ pub(super) struct Answer {
     questions: Vec<Value>,
     failed: bool,
     run: Option<RunId>,
-    following: Option<Following>,
+    following: Option<Run>,
     over: bool,
 }
 
-/// A run that is followed.
+/// A run that is followed, and how it is told.
 #[derive(Debug)]
-struct Following {
-    run: RunId,
-    tail: Box<Tail>,
+struct Run {
+    following: Following,
     telling: Telling,
-    patience: Duration,
-    quiet_since: Instant,
 }
 
 impl Answer {
@@ -57,7 +46,6 @@ impl Answer {
             Then::Nothing => None,
         };
         let mut answer = Self {
-            app: App::clone(app),
             _counted: Counted::new(app),
             frames: Frames::new(talk),
             ready: VecDeque::new(),
@@ -83,9 +71,8 @@ impl Answer {
                 if let Some(lead) = &lead {
                     telling.note(lead);
                 }
-                let quiet_since = Instant::now();
-                let following = Following { run, tail, telling, patience: SOON, quiet_since };
-                answer.following = Some(following);
+                let following = Following::new(app, run, tail);
+                answer.following = Some(Run { following, telling });
             }
             Then::Show(run, pending) => {
                 if let Some(lead) = &lead {
@@ -162,31 +149,22 @@ impl Answer {
     /// Goes on until there is something to tell. May be dropped while it waits; nothing is lost by that.
     async fn go_on(&mut self) -> Result<(), ApiError> {
         while self.ready.is_empty() {
-            let Some(following) = &mut self.following else { return Ok(()) };
-            let next = following.tail.next_or_quiet();
-            let next = tokio::time::timeout(following.patience, next).await;
-            let telling = &mut following.telling;
+            let Some(Run { following, telling }) = &mut self.following else { return Ok(()) };
             let mut ended = false;
-            match next.unwrap_or(Ok(Next::Quiet { parked: false }))? {
-                Next::Quiet { .. } => {
-                    if let Some(rest) = following.look(&self.app).await? {
-                        self.rest(rest);
-                        return Ok(());
-                    }
-                    continue;
+            match following.next().await? {
+                Step::Rest(rest) => {
+                    self.rest(rest);
+                    return Ok(());
                 }
-                Next::Told(told) => match told {
+                Step::Told(told) => match told {
                     Told::Entry(entry) => {
                         telling.take(&entry).map_err(|error| ApiError::internal(&error))?;
-                        following.patience = SOON;
-                        following.quiet_since = Instant::now();
                     }
                     // What its parts say is not told; what they give is.
-                    Told::Delta { run, agent, text, call } if run == following.run => {
+                    Told::Delta { run, agent, text, call } if run == *following.run() => {
                         telling.delta(&agent, call, &text);
-                        following.quiet_since = Instant::now();
                     }
-                    Told::Restart { run, call, .. } if run == following.run => {
+                    Told::Restart { run, call, .. } if run == *following.run() => {
                         telling.restart(&call);
                     }
                     Told::Delta { .. } | Told::Restart { .. } => {}
@@ -236,7 +214,9 @@ impl Answer {
         self.spoken();
         if let (Rest::Waiting(pending), Some(following)) = (rest, self.following.take()) {
             let telling = following.telling;
-            self.ask(&following.run, &pending, |it| telling.has_just_said(&it.body.prompt));
+            self.ask(following.following.run(), &pending, |it| {
+                telling.has_just_said(&it.body.prompt)
+            });
         }
         self.finish();
     }
@@ -275,17 +255,5 @@ impl Answer {
         let mut response = self.frames.response(status, &output, self.run.as_ref());
         response["requests"] = self.questions.into();
         response
-    }
-}
-
-impl Following {
-    /// Looks whether the run rests.
-    async fn look(&mut self, app: &App) -> Result<Option<Rest>, ApiError> {
-        self.patience = LATE.min(self.patience * 2);
-        let (run, seen) = (self.run.clone(), self.telling.seen());
-        let rest = app.read(move |engine| resting(engine, &run, seen)).await?;
-        // A short sleep is not worth a word.
-        let soon = self.quiet_since.elapsed() < LATE;
-        Ok(rest.filter(|rest| !(soon && matches!(rest, Rest::Asleep))))
     }
 }

@@ -94,7 +94,7 @@ pub(super) fn info(run: &RunId, request: &Request, several: bool, said: bool) ->
         "request_type": body.kind,
         "response_type": body.response_schema["type"],
         "data": {
-            "prompt": written(request, several.then_some(handle.as_str()), said),
+            "prompt": written(&request.body, several.then_some(handle.as_str()), said),
             "conversation": [],
             "awaiting_agent_id": asker,
             "source_executor_id": asker,

@@ -15,6 +15,8 @@ mod runs;
 mod talk;
 mod telling;
 
+pub(crate) use question::written;
+
 use crate::api::Api;
 
 /// Adds the routes of this dialect.

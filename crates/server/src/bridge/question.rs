@@ -27,8 +27,7 @@ pub(super) fn addressed(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Everything a person needs to answer it. `said` means that the prompt itself has just been read.
-pub(super) fn written(request: &Request, handle: Option<&str>, said: bool) -> String {
-    let body = &request.body;
+pub(crate) fn written(body: &RequestBody, handle: Option<&str>, said: bool) -> String {
     let mut text = String::new();
     if let Some(handle) = handle {
         let _ = write!(text, "[#{handle}] ");

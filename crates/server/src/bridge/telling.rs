@@ -7,14 +7,13 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use serde_json::Value;
 use signoff_core::journal::{EffectKind, Entry, Event, Outcome};
 use signoff_core::state::JournalError;
 use signoff_core::text::clean;
 use signoff_core::{ActivationId, Key, Name, Part, RunState, Seq};
 use signoff_runtime::{Definition, ModelCall};
 
-use crate::shape::{is_told_whole, spoken};
+use crate::shape::{given, is_told_whole, rest_after, spoken};
 
 /// How much is shown at once, in bytes.
 const MAX_SHOWN: usize = 256 * 1024;
@@ -67,11 +66,6 @@ impl Telling {
             begun: false,
             last: String::new(),
         }
-    }
-
-    /// The position of the last entry.
-    pub(super) fn seen(&self) -> Seq {
-        self.state.as_ref().map_or(0, |state| state.seq)
     }
 
     /// Whether this text is what was told last.
@@ -235,17 +229,7 @@ impl Telling {
         let Some(state) = self.state.as_ref().filter(|state| state.outputs.len() > before) else {
             return;
         };
-        let Some(given) = state.outputs.last() else { return };
-        let text = match &**given {
-            Value::String(text) => text.clone(),
-            // A conversation's outcome, with what was said in it.
-            Value::Object(fields) => match fields.get("answer") {
-                Some(Value::String(answer)) => answer.clone(),
-                _ => serde_json::to_string_pretty(given).unwrap_or_default(),
-            },
-            Value::Null => return,
-            other => other.to_string(),
-        };
+        let Some(text) = state.outputs.last().and_then(|it| given(it)) else { return };
         let told = state.messages.iter().any(|message| is_told_whole(message, &text));
         if !told && !text.trim().is_empty() {
             self.queue.push_back((None, text.clone()));
@@ -282,15 +266,6 @@ impl Floor {
             _ => self.shown.push((self.call.key.clone(), text.to_owned())),
         }
     }
-}
-
-/// What comes after `shown` in `whole`, if it begins with it. Spaces and line breaks do not count.
-fn rest_after<'a>(whole: &'a str, shown: &str) -> Option<&'a str> {
-    let mut rest = whole;
-    for wanted in shown.chars().filter(|c| !c.is_whitespace()) {
-        rest = rest.trim_start().strip_prefix(wanted)?;
-    }
-    Some(rest)
 }
 
 #[cfg(test)]

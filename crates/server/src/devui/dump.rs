@@ -63,7 +63,7 @@ fn kind(kind: &ExecutorKind) -> (&'static str, Option<&str>) {
         ExecutorKind::Phases => ("Phases", None),
         ExecutorKind::Function { .. } => ("FunctionExecutor", None),
         ExecutorKind::Transform { .. } => ("Transform", None),
-        ExecutorKind::Ask { .. } => ("RequestInfoExecutor", None),
+        ExecutorKind::Ask { .. } | ExecutorKind::AskGiven { .. } => ("RequestInfoExecutor", None),
         ExecutorKind::Workflow { .. } => ("WorkflowExecutor", None),
     }
 }

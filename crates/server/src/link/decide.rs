@@ -112,7 +112,7 @@ fn logged(mut response: Response, person: Caller) -> Response {
 async fn opened(whole: &App, token: &str) -> Result<Opened, ApiError> {
     let invalid =
         |message: String| ApiError::new(Problem::InvalidLink, message).hint("ask for another link");
-    let Some(link) = whole.links.open(token) else {
+    let Some(link) = whole.links.open::<Link>(token) else {
         return Err(whole.access.refusal(invalid("this link was not made here".to_owned())));
     };
     if whole.engine.clock().now() >= link.until {
@@ -185,6 +185,7 @@ fn decision(body: &RequestBody, link: &Link, answered: Answered) -> Result<Decis
         DecisionKind::Redo => Decision::Redo { feedback: text },
         DecisionKind::Retry => Decision::Retry { feedback: text },
         DecisionKind::Skip => Decision::Skip { reason: text },
+        DecisionKind::Rollback => Decision::Rollback { feedback: text },
         DecisionKind::Abort => Decision::Abort { reason: text },
         DecisionKind::Edit => return Err(refused().into()),
     })

@@ -9,8 +9,6 @@ mod make;
 mod page;
 mod token;
 
-pub(crate) use token::Key;
-
 use crate::api::Api;
 
 /// The name of the secret that signs links.

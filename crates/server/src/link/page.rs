@@ -193,6 +193,7 @@ fn word(kind: DecisionKind) -> &'static str {
         DecisionKind::Redo => "Do it again",
         DecisionKind::Retry => "Try again",
         DecisionKind::Skip => "Leave it out",
+        DecisionKind::Rollback => "Undo what it did",
         DecisionKind::Abort => "Stop the run",
     }
 }

@@ -24,7 +24,8 @@ pub(super) fn decision(request: &Request, value: &Value) -> Result<Decision, Fau
     })
 }
 
-fn mapped(body: &RequestBody, value: &Value) -> Result<Decision, String> {
+/// The decision that a value means, whatever shape it has.
+pub(crate) fn mapped(body: &RequestBody, value: &Value) -> Result<Decision, String> {
     let checked = |decision: Decision| match body.check(&decision) {
         Ok(()) => Ok(decision),
         Err(refusal) => Err(format!("{refusal}; {}", accepted(body))),

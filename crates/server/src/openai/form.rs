@@ -9,10 +9,11 @@ use super::id::Notice;
 
 /// Where the form asks for one of several decisions, the first one is chosen already. So the one that does
 /// the least comes first.
-const LEAST_FIRST: [DecisionKind; 8] = [
+const LEAST_FIRST: [DecisionKind; 9] = [
     DecisionKind::Reject,
     DecisionKind::Abort,
     DecisionKind::Skip,
+    DecisionKind::Rollback,
     DecisionKind::Revise,
     DecisionKind::Redo,
     DecisionKind::Retry,

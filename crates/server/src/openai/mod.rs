@@ -28,6 +28,8 @@ mod send;
 mod sse;
 mod stretch;
 
+pub(crate) use answer::mapped;
+
 use crate::api::Api;
 
 /// Adds the routes of this dialect.

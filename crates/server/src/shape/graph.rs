@@ -62,7 +62,7 @@ struct Graph {
 struct Node {
     /// Its name.
     name: String,
-    /// `agent`, `coordinator`, `handoff`, `group_chat`, `phases`, `function`, `transform`, `ask` or `workflow`.
+    /// `agent`, `coordinator`, `handoff`, `group_chat`, `phases`, `function`, `transform`, `ask`, `ask_given` or `workflow`.
     kind: &'static str,
     /// The agent, function or workflow it stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,6 +141,7 @@ fn kind(kind: &ExecutorKind) -> (&'static str, Option<String>) {
         ExecutorKind::Function { name } => ("function", Some(name.to_string())),
         ExecutorKind::Transform { .. } => ("transform", None),
         ExecutorKind::Ask { .. } => ("ask", None),
+        ExecutorKind::AskGiven { .. } => ("ask_given", None),
         ExecutorKind::Workflow { id } => ("workflow", Some(id.to_string())),
     }
 }

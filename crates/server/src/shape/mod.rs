@@ -17,7 +17,7 @@ pub(crate) use graph::{Workflow, WorkflowSummary};
 pub(crate) use input::input;
 pub(crate) use request::{Decide, Request, note, request, request_with_notes};
 pub(crate) use run::{Run, run, run_in_list, waiting};
-pub(crate) use said::{is_data, is_told_whole, spoken};
+pub(crate) use said::{given, is_data, is_told_whole, rest_after, spoken};
 
 /// One page of a list.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -95,7 +95,7 @@ pub(crate) fn entry(run: &RunId, entry: &JournalEntry) -> Value {
     if let Event::Asked { request, .. }
     | Event::Decided { request, .. }
     | Event::Expired { request }
-    | Event::Withdrawn { request } = &entry.event
+    | Event::Withdrawn { request, .. } = &entry.event
     {
         json["request_id"] = run.request(*request).as_str().into();
     }

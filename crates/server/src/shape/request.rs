@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use signoff_core::request::{Choice, RequestKind, RequestStatus};
-use signoff_core::{Decision, DecisionKind, Risk};
+use signoff_core::{Decision, DecisionKind, Risk, Siblings};
 
 /// A question to people. Written by [`signoff_core::Request::to_json`]; this says what it has.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -58,6 +58,18 @@ pub(crate) struct Request {
     /// When it stops being answerable.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<String>,
+    /// The turn of an agent it belongs to: requests with the same are what one reply of its model wants to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<String>,
+    /// What becomes of the others of that turn if it is rejected; they are `independent`, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    siblings: Option<Siblings>,
+    /// Until when somebody has put it off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deferred_until: Option<String>,
+    /// Why it was taken back, where a decision on another request is why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withdrawn: Option<String>,
     /// The decision that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<Taken>,
@@ -73,8 +85,11 @@ struct Note {
     at: String,
     /// By whom.
     by: String,
-    /// `claimed`, `released`, `assigned`, `commented`, `voted` (with the decision) or `reminded`.
+    /// `claimed`, `released`, `assigned`, `commented`, `voted` (with the decision), `reminded`, `deferred` or `reopened`.
     what: String,
+    /// Until when it is put off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
     /// Who looks after it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
@@ -116,6 +131,9 @@ pub(crate) fn request_with_notes(
 pub(crate) fn note(note: &signoff_store::Note) -> Value {
     let mut shown = serde_json::to_value(note).unwrap_or_default();
     shown["at"] = note.at.rfc3339().into();
+    if let signoff_store::Noted::Deferred { until, .. } = &note.what {
+        shown["until"] = until.rfc3339().into();
+    }
     shown
 }
 

@@ -197,6 +197,7 @@ impl Desk {
                 {
                     let what = match request.status {
                         RequestStatus::Expired => What::Expired,
+                        RequestStatus::Cancelled => What::Cancelled,
                         _ => What::Decided,
                     };
                     self.known.remove(&line.request);

@@ -202,7 +202,9 @@ impl Inbox {
         for entry in entries {
             match &entry.event {
                 Event::Asked { .. } | Event::Decided { .. } | Event::Expired { .. } => {}
-                Event::Withdrawn { request } => {
+                // Where somebody's decision is why, the audit says so.
+                Event::Withdrawn { reason: Some(_), .. } => {}
+                Event::Withdrawn { request, .. } => {
                     doubt(Doubt::Request(run.request(*request)));
                 }
                 // Whatever it still asked is taken back.

@@ -7,12 +7,14 @@
 //! [`Inbox`] tells what happens to requests, of all runs at once.
 
 mod desk;
+mod following;
 mod hub;
 mod inbox;
 mod rest;
 pub(crate) mod sse;
 mod tail;
 
+pub(crate) use following::{Following, Step};
 pub(crate) use hub::{Hub, Subscription};
 pub(crate) use inbox::{Change, Heard, Inbox, Listener, What};
 pub(crate) use rest::{Rest, resting};

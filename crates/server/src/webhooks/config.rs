@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use signoff_core::{Name, Tenant};
 use signoff_net::{Client, Policy, Private, Secret, Url};
-use signoff_store::{Happened, RequestEvent};
+use signoff_store::Happened;
 
+use super::channel::Filter;
 use super::send::{MAX_ANSWER, TIMEOUT};
 use super::sign::Key;
 
@@ -41,6 +42,12 @@ pub enum WebhookEvent {
     /// People were reminded of it.
     #[serde(rename = "request.reminded")]
     Reminded,
+    /// Somebody put it off.
+    #[serde(rename = "request.deferred")]
+    Deferred,
+    /// The time until which it was put off has come.
+    #[serde(rename = "request.reopened")]
+    Reopened,
     /// It was decided.
     #[serde(rename = "request.decided")]
     Decided,
@@ -58,6 +65,8 @@ impl From<WebhookEvent> for Happened {
             WebhookEvent::Requested => Self::Requested,
             WebhookEvent::Voted => Self::Voted,
             WebhookEvent::Reminded => Self::Reminded,
+            WebhookEvent::Deferred => Self::Deferred,
+            WebhookEvent::Reopened => Self::Reopened,
             WebhookEvent::Decided => Self::Decided,
             WebhookEvent::Expired => Self::Expired,
             WebhookEvent::Cancelled => Self::Cancelled,
@@ -72,8 +81,7 @@ pub struct Webhook {
     pub(super) url: Url,
     pub(super) key: Key,
     pub(super) client: Client,
-    events: Option<Vec<Happened>>,
-    tenants: Option<Vec<Tenant>>,
+    pub(super) filter: Filter,
 }
 
 impl std::fmt::Debug for Webhook {
@@ -97,22 +105,8 @@ impl Webhook {
         config: &WebhookConfig,
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, String> {
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(fits) {
-            return Err(format!(
-                "`{name}` cannot be the name of a webhook: use letters, digits, `-` and `_`, at most {MAX_NAME}"
-            ));
-        }
-        if config.events.as_ref().is_some_and(Vec::is_empty) {
-            return Err("events: the list is empty; leave it out for all of them".to_owned());
-        }
-        let tenants = match &config.tenants {
-            None => None,
-            Some(names) if names.is_empty() => {
-                return Err("tenants: the list is empty; leave it out for all of them".to_owned());
-            }
-            Some(names) => Some(names.iter().map(|name| tenant(name)).collect::<Result<_, _>>()?),
-        };
+        named(name, "webhook")?;
+        let filter = filter(config.events.as_deref(), config.tenants.as_deref())?;
         let variable = &config.secret_env;
         let secret = env(variable).map(|secret| Secret::new(&secret));
         let Some(secret) = secret.filter(|secret| !secret.expose().is_empty()) else {
@@ -123,39 +117,60 @@ impl Webhook {
                 "secret_env: what is in {variable} begins with whsec_ and does not go on as base64"
             )
         })?;
-        let policy = Policy {
-            private: if config.allow_private { Private::Allow } else { Private::Refuse },
-            plain_http: config.allow_private,
-            connect_timeout: TIMEOUT,
-            first_byte_timeout: TIMEOUT,
-            idle_timeout: TIMEOUT,
-            total_timeout: TIMEOUT,
-            max_response_bytes: MAX_ANSWER,
-            ..Policy::guarded()
-        };
-        Ok(Self {
-            name: name.into(),
-            url: address(config)?,
-            key,
-            client: Client::new(policy).map_err(|error| error.to_string())?,
-            events: config
-                .events
-                .as_ref()
-                .map(|events| events.iter().map(|event| (*event).into()).collect()),
-            tenants,
-        })
+        let url = secure(&config.url, config.allow_private).map_err(|why| format!("url: {why}"))?;
+        let client = guarded(config.allow_private)?;
+        Ok(Self { name: name.into(), url, key, client, filter })
     }
 
     /// What it is called in the configuration.
     pub fn name(&self) -> &str {
         &self.name
     }
+}
 
-    /// Whether it is told of this.
-    pub(super) fn wants(&self, event: &RequestEvent) -> bool {
-        self.events.as_ref().is_none_or(|events| events.contains(&event.what))
-            && self.tenants.as_ref().is_none_or(|tenants| tenants.contains(&event.tenant))
+/// Refuses what cannot be the name of one of those who are told.
+pub(super) fn named(name: &str, what: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(fits) {
+        return Err(format!(
+            "`{name}` cannot be the name of a {what}: use letters, digits, `-` and `_`, at most {MAX_NAME}"
+        ));
     }
+    Ok(())
+}
+
+/// What is wanted, as it is configured.
+pub(super) fn filter(
+    events: Option<&[WebhookEvent]>,
+    tenants: Option<&[String]>,
+) -> Result<Filter, String> {
+    let empty = |what: &str| format!("{what}: the list is empty; leave it out for all of them");
+    if events.is_some_and(<[_]>::is_empty) {
+        return Err(empty("events"));
+    }
+    if tenants.is_some_and(<[_]>::is_empty) {
+        return Err(empty("tenants"));
+    }
+    let tenants = tenants.map(|names| names.iter().map(|name| tenant(name)).collect());
+    Ok(Filter {
+        events: events.map(|events| events.iter().map(|event| (*event).into()).collect()),
+        tenants: tenants.transpose()?,
+    })
+}
+
+/// A client that goes nowhere but out.
+pub(super) fn guarded(allow_private: bool) -> Result<Client, String> {
+    let policy = Policy {
+        private: if allow_private { Private::Allow } else { Private::Refuse },
+        plain_http: allow_private,
+        connect_timeout: TIMEOUT,
+        first_byte_timeout: TIMEOUT,
+        idle_timeout: TIMEOUT,
+        total_timeout: TIMEOUT,
+        max_response_bytes: MAX_ANSWER,
+        ..Policy::guarded()
+    };
+    Client::new(policy).map_err(|error| error.to_string())
 }
 
 fn tenant(name: &str) -> Result<Tenant, String> {
@@ -163,19 +178,20 @@ fn tenant(name: &str) -> Result<Tenant, String> {
 }
 
 // What is wrong is said without the address: it may have a secret in it.
-fn address(config: &WebhookConfig) -> Result<Url, String> {
-    let url = Url::parse(&config.url).map_err(|error| format!("url: it is not a URL: {error}"))?;
+pub(super) fn secure(address: &str, allow_private: bool) -> Result<Url, String> {
+    let url = Url::parse(address).map_err(|error| format!("it is not a URL: {error}"))?;
     match url.scheme() {
         "https" => {}
-        "http" if config.allow_private => {}
+        "http" if allow_private => {}
         "http" => {
-            return Err("url: it must begin with https://; http:// is for `allow_private = true`"
-                .to_owned());
+            return Err(
+                "it must begin with https://; http:// is for `allow_private = true`".to_owned()
+            );
         }
-        _ => return Err("url: it must begin with https://".to_owned()),
+        _ => return Err("it must begin with https://".to_owned()),
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("url: it must not carry a user name or password".to_owned());
+        return Err("it must not carry a user name or password".to_owned());
     }
     Ok(url)
 }

@@ -9,8 +9,8 @@ use signoff_runtime::Engine;
 use signoff_store::{MoveWebhook, RequestEvent, Store, StoreError, TakeWebhook};
 use tokio::time::Instant;
 
-use super::config::Webhook;
-use super::event::{Message, id};
+use super::channel::{Channel, News};
+use super::event::id;
 use super::retry;
 use crate::metrics::Metrics;
 
@@ -30,7 +30,7 @@ const PAGE: usize = 64;
 /// Delivers to one webhook.
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    webhook: Webhook,
+    channel: Arc<dyn Channel>,
     engine: Engine,
     metrics: Arc<Metrics>,
     /// The number of the last event that was delivered, as far as is known.
@@ -48,8 +48,8 @@ enum Rest {
 }
 
 impl Delivery {
-    pub(crate) fn new(webhook: Webhook, engine: Engine, metrics: Arc<Metrics>) -> Self {
-        Self { webhook, engine, metrics, passed: 0 }
+    pub(crate) fn new(channel: Arc<dyn Channel>, engine: Engine, metrics: Arc<Metrics>) -> Self {
+        Self { channel, engine, metrics, passed: 0 }
     }
 
     /// Delivers what happens, until the future is dropped or the receiver wants nothing more.
@@ -63,7 +63,7 @@ impl Delivery {
                 }
                 Ok(Rest::Gone) => return,
                 Err(error) => {
-                    let webhook = self.webhook.name();
+                    let webhook = &**self.channel.name();
                     tracing::error!(webhook, %error, "a webhook waits for the store");
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -79,7 +79,7 @@ impl Delivery {
             let events = self.read(move |store| store.happened(passed, PAGE)).await?;
             let Some(last) = events.last().map(|event| event.no) else { return Ok(Rest::Told) };
             for event in events {
-                if !self.webhook.wants(&event) {
+                if !self.channel.filter().wants(&event) {
                     continue;
                 }
                 if let Some(rest) = self.tell(&event).await? {
@@ -98,18 +98,18 @@ impl Delivery {
 
     /// Tells of one event, however long that takes. Nothing, if it was told or given up.
     async fn tell(&self, event: &RequestEvent) -> Result<Option<Rest>, StoreError> {
-        let (name, id) = (self.webhook.name().to_owned(), id(event));
+        let (name, id) = (self.channel.name().to_string(), id(event));
         let mut failed = 0;
         loop {
             if self.take().await?.is_none() {
                 return Ok(Some(Rest::NotOurs));
             }
             let (wanted, engine) = (event.clone(), self.engine.clone());
-            let message = self.read(move |store| Message::of(store, &wanted, engine.secrets()));
-            let message = message.await?;
-            let Some(message) = message else { return Ok(None) };
+            let news = self.read(move |store| News::of(store, &wanted, engine.secrets()));
+            let Some(news) = news.await? else { return Ok(None) };
+            let message = self.channel.word(&news);
             let now = self.engine.clock().now();
-            let problem = match self.webhook.send(&message, now).await {
+            let problem = match self.channel.send(&message, now).await {
                 Ok(status) if status.is_success() => {
                     self.metrics.webhook(&name, "delivered");
                     if failed > 0 {
@@ -131,7 +131,7 @@ impl Delivery {
             self.metrics.webhook(&name, "failed");
             failed += 1;
             let age = self.engine.clock().now().since(event.at);
-            let Some(wait) = retry::wait(failed, age, &id) else {
+            let Some(wait) = retry::wait(&retry::WAITS, failed, age, &id) else {
                 self.metrics.webhook(&name, "given_up");
                 tracing::error!(
                     webhook = name,
@@ -190,7 +190,7 @@ impl Delivery {
 
     async fn take(&self) -> Result<Option<u64>, StoreError> {
         let take = TakeWebhook {
-            name: self.webhook.name.clone(),
+            name: self.channel.name().clone(),
             node: self.engine.node().clone(),
             now: self.engine.clock().now(),
             ttl: LEASE,
@@ -200,7 +200,7 @@ impl Delivery {
 
     async fn pass(&mut self, to: u64) -> Result<bool, StoreError> {
         let moved = MoveWebhook {
-            name: self.webhook.name.clone(),
+            name: self.channel.name().clone(),
             node: self.engine.node().clone(),
             to,
             now: self.engine.clock().now(),

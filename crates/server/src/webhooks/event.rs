@@ -1,19 +1,11 @@
-//! An event as it is sent.
+//! An event as webhooks are sent it.
 
 use serde_json::{Value, json};
 use signoff_core::Timestamp;
 use signoff_core::text::digest;
-use signoff_core::visible::{Secrets, masked};
-use signoff_store::{RequestEvent, Store, StoreError};
+use signoff_store::RequestEvent;
 
-use crate::shape;
-
-/// What is sent: an id that is the same however often it is sent, and the body.
-#[derive(Clone, Debug)]
-pub(super) struct Message {
-    pub(super) id: String,
-    pub(super) body: String,
-}
+use super::channel::{Message, News};
 
 impl Message {
     fn new(id: String, kind: &str, at: Timestamp, data: &Value) -> Self {
@@ -26,19 +18,10 @@ impl Message {
         Self::new(format!("evt_{unique}"), "ping", at, &json!({}))
     }
 
-    /// What is said of `event`, with the request as it stands; none, if there is no such request any more.
-    pub(super) fn of(
-        store: &dyn Store,
-        event: &RequestEvent,
-        secrets: &Secrets,
-    ) -> Result<Option<Self>, StoreError> {
-        let Some(request) = store.request(&event.request)? else { return Ok(None) };
-        let notes = store.notes(&event.request)?;
-        // It leaves the house, the proposal included.
-        let request = masked(&shape::request_with_notes(&request, &notes), secrets);
-        let data = json!({ "request": request });
-        let kind = format!("request.{}", event.what.as_str());
-        Ok(Some(Self::new(id(event), &kind, event.at, &data)))
+    /// The news as they are.
+    pub(super) fn plain(news: &News) -> Self {
+        let kind = format!("request.{}", news.what.as_str());
+        Self::new(news.id.clone(), &kind, news.at, &json!({ "request": news.request }))
     }
 }
 

@@ -10,12 +10,16 @@
 //! | 410 | nothing more is sent until the server starts again |
 //! | anything else, or none | the same event again, later and later; after a day it is given up |
 
+mod channel;
 mod config;
 mod deliver;
 mod event;
-mod retry;
+pub(crate) mod retry;
 mod send;
 mod sign;
+mod slack;
 
+pub use channel::Channel;
 pub use config::{Webhook, WebhookConfig, WebhookEvent};
 pub(crate) use deliver::Delivery;
+pub use slack::{ChannelConfig, ChannelKind, Slack};

@@ -2,25 +2,43 @@
 
 use std::time::Duration;
 
-use signoff_core::Timestamp;
+use signoff_core::{Name, Timestamp};
 use signoff_net::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use signoff_net::{Method, NetError, Request, Response, StatusCode};
 
+use super::channel::{BoxFuture, Channel, Filter, Message, News};
 use super::config::Webhook;
-use super::event::Message;
 
 /// How long an attempt may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of an answer is read, in bytes.
 pub(super) const MAX_ANSWER: u64 = 64 * 1024;
 
+impl Channel for Webhook {
+    fn name(&self) -> &Name {
+        &self.name
+    }
+
+    fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    fn word(&self, news: &News) -> Message {
+        Message::plain(news)
+    }
+
+    fn send<'a>(
+        &'a self,
+        message: &'a Message,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<StatusCode, NetError>> {
+        Box::pin(self.post(message, now))
+    }
+}
+
 impl Webhook {
     /// Sends a message once.
-    pub(super) async fn send(
-        &self,
-        message: &Message,
-        now: Timestamp,
-    ) -> Result<StatusCode, NetError> {
+    async fn post(&self, message: &Message, now: Timestamp) -> Result<StatusCode, NetError> {
         let seconds = now.0.div_euclid(1000);
         let signature = self.key.sign(&message.id, seconds, message.body.as_bytes());
         let mut request = Request::new(Method::POST, self.url.clone());
@@ -44,12 +62,12 @@ impl Webhook {
 
     /// Sends an event that says nothing, once, and gives the status it is answered with.
     pub async fn ping(&self, unique: &str, now: Timestamp) -> Result<u16, NetError> {
-        let status = self.send(&Message::ping(unique, now), now).await?;
+        let status = self.post(&Message::ping(unique, now), now).await?;
         Ok(status.as_u16())
     }
 }
 
 /// Reads what is answered, so that the connection can be used again. Whatever it is, the status counts.
-async fn read_away(mut response: Response) {
+pub(super) async fn read_away(mut response: Response) {
     while let Ok(Some(_)) = response.chunk().await {}
 }

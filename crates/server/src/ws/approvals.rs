@@ -126,6 +126,7 @@ fn said(decision: &Decision) -> (&'static str, Option<String>) {
         Decision::Respond { content } => ("submit", content.as_str().map(str::to_owned)),
         Decision::Revise { feedback }
         | Decision::Redo { feedback }
+        | Decision::Rollback { feedback }
         | Decision::Retry { feedback } => (decision.kind().as_str(), feedback.clone()),
         Decision::Skip { reason } | Decision::Abort { reason } => {
             (decision.kind().as_str(), reason.clone())
@@ -161,6 +162,7 @@ impl Resolve {
             "revise" => Decision::Revise { feedback: remark },
             "redo" => Decision::Redo { feedback: remark },
             "retry" => Decision::Retry { feedback: remark },
+            "rollback" => Decision::Rollback { feedback: remark },
             "skip" => Decision::Skip { reason: remark },
             "abort" => Decision::Abort { reason: remark },
             "submit" | "provide_instructions" | "respond" => match (changed, remark) {

@@ -5,9 +5,9 @@ use signoff_core::answer::accepted;
 use signoff_core::{RequestId, RunId};
 
 use super::attached::Attached;
-use super::message::{Attach, Decide, Requests, Wish};
+use super::message::{Attach, Decide, Deferral, Requests, Wish};
 use crate::access::Caller;
-use crate::api::{decide_as_said, decide_request, requests, start_run};
+use crate::api::{Defer, decide_as_said, decide_request, defer_request, requests, start_run};
 use crate::app::App;
 use crate::error::{ApiError, Problem};
 use crate::shape;
@@ -34,7 +34,7 @@ pub(super) async fn perform(
     attached: &mut Attached,
     wish: Wish,
 ) -> Result<Done, ApiError> {
-    if matches!(wish, Wish::Decide(_) | Wish::Resolve(_) | Wish::Start(_)) {
+    if matches!(wish, Wish::Decide(_) | Wish::Defer(_) | Wish::Resolve(_) | Wish::Start(_)) {
         caller.may_work()?;
     }
     Ok(match wish {
@@ -52,6 +52,11 @@ pub(super) async fn perform(
             let id = RequestId::new(request);
             let decided = decide_as_said(app, caller.clone(), id, decision.into()).await?;
             Done::Ack(json!({ "request": shape::request(&decided) }))
+        }
+        Wish::Defer(Deferral { request, until, r#for, note }) => {
+            let (id, body) = (RequestId::new(request), Defer { until, r#for, note });
+            let deferred = defer_request(app, caller.clone(), id, body).await?;
+            Done::Ack(json!({ "request": shape::request(&deferred) }))
         }
         Wish::Resolve(resolve) => {
             let id = RequestId::new(resolve.approval_id.as_str());

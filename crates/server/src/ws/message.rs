@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use signoff_core::Span;
 
 use super::approvals::Resolve;
 use crate::api::{CountQuery, MAX_PAGE, Start};
@@ -17,6 +18,7 @@ pub(super) enum Wish {
     Attach(Attach),
     Detach(Detach),
     Decide(Decide),
+    Defer(Deferral),
     Start(Start),
     Requests(Requests),
     Resolve(Resolve),
@@ -52,6 +54,16 @@ pub(super) struct Decide {
     pub(super) version: Option<u32>,
 }
 
+/// Put this request off.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Deferral {
+    pub(super) request: String,
+    pub(super) until: Option<String>,
+    pub(super) r#for: Option<Span>,
+    pub(super) note: Option<String>,
+}
+
 /// Which requests are there?
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,10 +74,11 @@ pub(super) struct Requests {
     pub(super) limit: Option<usize>,
 }
 
-const TYPES: [&str; 9] = [
+const TYPES: [&str; 10] = [
     "attach",
     "detach",
     "decide",
+    "defer",
     "start",
     "requests",
     "snapshot",
@@ -112,6 +125,7 @@ fn wish(mut fields: Map<String, Value>) -> Result<Wish, ApiError> {
         "attach" => Wish::Attach(from_value(rest)?),
         "detach" => Wish::Detach(from_value(rest)?),
         "decide" => Wish::Decide(from_value(rest)?),
+        "defer" => Wish::Defer(from_value(rest)?),
         "start" => Wish::Start(from_value(rest)?),
         "requests" => {
             let requests: Requests = from_value(rest)?;

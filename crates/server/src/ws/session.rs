@@ -140,8 +140,11 @@ impl Session {
     /// Tells what waits.
     async fn snapshot(&mut self) -> Result<(), End> {
         let size = if self.words == Words::Native { PAGE } else { LONG_PAGE };
-        let pending =
-            RequestFilter { status: Some(RequestStatus::Pending), ..RequestFilter::default() };
+        let pending = RequestFilter {
+            status: Some(RequestStatus::Pending),
+            deferred: Some(false),
+            ..RequestFilter::default()
+        };
         let read =
             self.app.search(move |engine| Ok(engine.store().requests(&pending, None, size)?));
         let page = match read.await {

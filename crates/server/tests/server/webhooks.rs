@@ -67,7 +67,9 @@ async fn an_event_is_given_up_after_a_day_and_the_next_one_is_sent() {
     let clock = Arc::new(ManualClock::new(Timestamp(1_700_000_000_000)));
     let builder = Engine::builder(Arc::new(MemoryStore::new())).clock(clock.clone());
     let engine = builder.built(asking()).build().unwrap();
-    let server = Running::around(engine, |settings| settings.webhooks = vec![webhook]).await;
+    let server =
+        Running::around(engine, |settings| settings.channels = vec![std::sync::Arc::new(webhook)])
+            .await;
     // Nothing is kept before the webhook is known.
     tokio::time::sleep(Duration::from_millis(300)).await;
     server.engine.start(StartRun::new("asking", "x")).await.unwrap();

@@ -6,7 +6,7 @@ use signoff_core::deciders::{Deciders, Who};
 use signoff_core::journal::Input;
 use signoff_core::policy::Grant;
 use signoff_core::request::RequestStatus;
-use signoff_core::{Actor, Decision, Tenant};
+use signoff_core::{Actor, Decision, Sent, Tenant};
 
 use super::fixtures::*;
 use crate::{
@@ -31,10 +31,26 @@ pub async fn a_decision_wakes_the_run(store: Arc<dyn Store>) {
     let decision = after.decision.unwrap();
     assert_eq!(decision.decision, Decision::respond("Lisbon"));
     assert_eq!((decision.by, decision.at), (Actor::new("ann"), at(20)));
-    let input =
-        Input::Decided { request: 1, decision: Decision::respond("Lisbon"), by: Actor::new("ann") };
+    let input = Input::Decided {
+        request: 1,
+        decision: Decision::respond("Lisbon"),
+        by: Actor::new("ann"),
+        sent: None,
+    };
     assert_eq!(store.inputs(&run("a"), 0).unwrap(), [(1, input)]);
     assert_eq!(ready(&store, 20).await, 1);
+}
+
+pub async fn a_decision_keeps_the_message_that_said_so(store: Arc<dyn Store>) {
+    waiting(&store, "a", None).await;
+    let sent =
+        Some(Box::new(Sent { id: "m2".into(), parts: serde_json::json!([{ "text": "x" }]) }));
+    let one = decide(&run("a"), 1, "Lisbon", "ann", 20);
+    store.decide(Decide { sent: sent.clone(), ..one }).await.unwrap();
+    let after = store.request(&run("a").request(1)).unwrap().unwrap();
+    assert_eq!(after.decision.unwrap().sent, sent);
+    let inputs = store.inputs(&run("a"), 0).unwrap();
+    assert!(matches!(&inputs[..], [(1, Input::Decided { sent: given, .. })] if *given == sent));
 }
 
 pub async fn deciding_twice_tells_the_first(store: Arc<dyn Store>) {

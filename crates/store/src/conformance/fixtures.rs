@@ -44,6 +44,7 @@ pub fn started_in(workflow: &str, conversation: &str, parent: Option<Parent>) ->
         forked_from: None,
         tenant: Tenant::local(),
         added: 0,
+        sent: None,
     }))
 }
 
@@ -138,8 +139,10 @@ pub fn decide(run: &RunId, request: RequestNo, answer: &str, by: &str, ms: i64) 
         at: at(ms),
         version: None,
         deciders: None,
+        withdraw: None,
         grant: None,
         link: None,
+        sent: None,
         claim: None,
     }
 }

@@ -90,7 +90,10 @@ pub async fn another_node_is_fenced(store: Arc<dyn Store>) {
 
 pub async fn a_refused_append_leaves_no_trace(store: Arc<dyn Store>) {
     let lease = begin(&store, "a", "n1", vec![]).await;
-    store.deliver(&run("a"), Input::Pause { by: Actor::local() }, at(5)).await.unwrap();
+    store
+        .deliver(&run("a"), Input::Pause { by: Actor::local(), reason: None }, at(5))
+        .await
+        .unwrap();
     let before = format!("{:?}", store.load(&run("a"), None).unwrap());
     let stale = Append {
         consumed: 1,
@@ -179,7 +182,7 @@ pub async fn inputs_are_consumed_once(store: Arc<dyn Store>) {
 pub async fn unknown_runs_are_refused(store: Arc<dyn Store>) {
     let nobody = run("nobody");
     let lease = Lease { run: nobody.clone(), node: node("n1"), epoch: 1 };
-    let pause = Input::Pause { by: Actor::local() };
+    let pause = Input::Pause { by: Actor::local(), reason: None };
     assert!(matches!(
         store.append(append(&lease, 0, vec![])).await,
         Err(StoreError::UnknownRun(_))

@@ -22,7 +22,7 @@ fn parked(lease: &Lease, expected: u64) -> Append {
 }
 
 fn pause() -> Input {
-    Input::Pause { by: Actor::local() }
+    Input::Pause { by: Actor::local(), reason: None }
 }
 
 pub async fn a_new_run_is_ready(store: Arc<dyn Store>) {

@@ -22,7 +22,9 @@ pub mod journal;
 pub mod leases;
 pub mod links;
 pub mod people;
+pub mod pushes;
 pub mod runs;
+pub mod siblings;
 pub mod timers;
 pub mod webhooks;
 
@@ -60,12 +62,16 @@ macro_rules! store_conformance {
             decisions::deciding_twice_tells_the_first,
             decisions::many_deciders_have_one_winner,
             decisions::a_decision_on_an_older_version_is_refused,
+            decisions::a_decision_keeps_the_message_that_said_so,
             decisions::several_must_agree,
             decisions::several_are_decided_all_or_none,
             decisions::a_policy_is_set_and_taken_back,
             decisions::a_decision_is_remembered,
             links::a_secret_is_made_once,
             links::the_audit_says_what_came_by_a_link,
+            siblings::a_rejection_takes_the_rest_of_its_turn_back,
+            siblings::what_is_decided_along_with_a_rejection_counts,
+            siblings::a_request_is_put_off_and_comes_back,
             timers::people_are_reminded_while_it_waits,
             decisions::a_late_decision_finds_it_expired,
             decisions::a_decision_can_lease_the_run,
@@ -101,6 +107,11 @@ macro_rules! store_conformance {
             people::a_run_makes_its_conversation_known_once,
             people::conversations_are_listed_newest_first,
             people::users_have_unique_names,
+            pushes::those_who_wait_for_news_are_told,
+            pushes::one_tells_and_tells_again,
+            pushes::parts_of_a_run_are_news,
+            pushes::so_many_are_told_of_a_run,
+            pushes::a_tenant_is_told_of_its_own_runs,
             webhooks::what_happens_is_told_in_order,
             webhooks::votes_and_reminders_are_told,
             webhooks::what_a_fork_brings_along_is_not_told,

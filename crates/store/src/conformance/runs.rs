@@ -100,7 +100,10 @@ pub async fn a_fork_brings_its_answers(store: Arc<dyn Store>) {
         asked(2, 1, question("Where to?", Some(50))),
         asked(3, 2, question("When?", Some(60))),
         asked(4, 3, question("Why?", Some(70))),
-        entry(5, Event::Decided { request: 1, decision: decision.clone(), by: by.clone() }),
+        entry(
+            5,
+            Event::Decided { request: 1, decision: decision.clone(), by: by.clone(), sent: None },
+        ),
         entry(6, Event::Expired { request: 2 }),
     ];
     begin(&store, "fork", "n1", entries).await;
@@ -115,7 +118,7 @@ pub async fn a_fork_brings_its_answers(store: Arc<dyn Store>) {
 
 pub async fn withdrawn_requests_are_cancelled(store: Arc<dyn Store>) {
     let lease = begin(&store, "a", "n1", vec![asked(2, 1, question("?", Some(50)))]).await;
-    let withdrawn = entry(3, Event::Withdrawn { request: 1 });
+    let withdrawn = entry(3, Event::Withdrawn { request: 1, by: None, reason: None });
     store.append(append(&lease, 2, vec![withdrawn])).await.unwrap();
     let request = store.request(&run("a").request(1)).unwrap().unwrap();
     assert_eq!((request.status, request.version), (RequestStatus::Cancelled, 2));

@@ -38,7 +38,7 @@ pub async fn what_happens_is_told_in_order(store: Arc<dyn Store>) {
     let lease = store.claim_run(&run("before"), &node("n1"), at(6000), TTL).await.unwrap().unwrap();
     store.append(end(&lease, 2)).await.unwrap();
     let lease = begin(&store, "c", "n1", vec![asked(2, 1, question("Where to?", None))]).await;
-    let back = vec![entry(3, Event::Withdrawn { request: 1 })];
+    let back = vec![entry(3, Event::Withdrawn { request: 1, by: None, reason: None })];
     store.append(append(&lease, 2, back)).await.unwrap();
     let expected = [
         (Happened::Requested, "req_a_1"),
@@ -81,7 +81,10 @@ pub async fn what_a_fork_brings_along_is_not_told(store: Arc<dyn Store>) {
     let entries = vec![
         entry(1, started(None)),
         asked(2, 1, question("Where to?", None)),
-        entry(3, Event::Decided { request: 1, decision: answered, by: Actor::new("ann") }),
+        entry(
+            3,
+            Event::Decided { request: 1, decision: answered, by: Actor::new("ann"), sent: None },
+        ),
         asked(4, 2, question("When?", None)),
     ];
     store.create_run(NewRun { entries, ..new_run("a") }).await.unwrap().unwrap();

@@ -2,6 +2,7 @@
 
 mod events;
 mod people;
+mod pushes;
 mod tables;
 mod write;
 
@@ -22,9 +23,9 @@ use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{
     AddLink, Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim,
     ConversationFilter, ConversationRecord, Created, Decide, Decided, DecidedAll, Definition,
-    EndGrant, Ends, Lease, LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine,
-    Page, PolicyPut, PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord,
-    Scope, Store, StoreError, TakeWebhook, User,
+    EndGrant, Ends, Lease, LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note,
+    NoteLine, Page, PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter,
+    RunFilter, RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User,
 };
 
 /// Runs in memory.
@@ -379,6 +380,27 @@ impl Store for MemoryStore {
     fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
         Ok(self.tables().events.after(after, limit))
     }
+
+    fn put_push(&self, put: PutPush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| tables.put_push(put))
+    }
+
+    fn pushes(&self, run: &RunId) -> Result<Vec<Push>, StoreError> {
+        Ok(self.tables().pushes_of(run))
+    }
+
+    fn remove_push(&self, run: &RunId, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
+        let key = (run.clone(), id.clone());
+        self.change(|tables| Ok(tables.pushes.remove(&key).is_some()))
+    }
+
+    fn take_pushes(&self, take: TakePushes) -> BoxFuture<'static, Result<Vec<Push>, StoreError>> {
+        self.change(|tables| Ok(tables.take_pushes(&take)))
+    }
+
+    fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| Ok(tables.move_push(moved)))
+    }
 }
 
 impl Tables {
@@ -418,6 +440,7 @@ fn request_matches(filter: &RequestFilter, request: &Request) -> bool {
         && is(filter.conversation.as_ref(), &request.conversation)
         && is(filter.tenant.as_ref(), &request.tenant)
         && filter.risk.is_none_or(|risk| request.body.risk == Some(risk))
+        && filter.deferred.is_none_or(|wanted| request.deferred_until.is_some() == wanted)
         && filter.asked_until.is_none_or(|at| request.created_at <= at)
         && match &filter.assigned {
             None => true,

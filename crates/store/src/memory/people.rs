@@ -6,8 +6,8 @@ use signoff_core::policy::Grant;
 use crate::audit::{POLICY, ended, granted, policy_set};
 use crate::people::assignee_after;
 use crate::{
-    AddLink, ChangeConversation, ConversationFilter, ConversationRecord, EndGrant, Mark, Marked,
-    Note, NoteLine, PolicyPut, PutPolicy, StoreError, User,
+    AddLink, ChangeConversation, ConversationFilter, ConversationRecord, Due, EndGrant, Happened,
+    Mark, Marked, Note, NoteLine, Noted, PolicyPut, PutPolicy, StoreError, User,
 };
 
 use super::tables::Tables;
@@ -22,9 +22,19 @@ impl Tables {
             Err(stands) => return Ok(stands),
             Ok(assignee) => stored.request.assignee = assignee,
         }
-        let note = Note { at: mark.at, by: mark.by, what: mark.what };
+        let deferred = match &mark.what {
+            Noted::Deferred { until, .. } => Some(*until),
+            _ => None,
+        };
+        stored.request.deferred_until = deferred.or(stored.request.deferred_until);
+        let (run, request) = (stored.run, stored.number);
         let marked = Marked::Done(Box::new(stored.request.clone()));
+        let note = Note { at: mark.at, by: mark.by, what: mark.what };
         self.add_note(place, note);
+        if let Some(until) = deferred {
+            self.set_timer(run, Due::Deferral { request }, until);
+            self.tell(place, Happened::Deferred, mark.at);
+        }
         Ok(marked)
     }
 

@@ -9,7 +9,8 @@ use signoff_core::time::Timestamp;
 use signoff_core::{Actor, Name, RequestId, RequestNo, RunId, Tenant};
 
 use super::events::Events;
-use crate::audit::{EXPIRED, REMINDED, clock_actor, judged, policy_actor};
+use super::pushes::Pushes;
+use crate::audit::{EXPIRED, REMINDED, clock_actor, judged, policy_actor, withdrawn};
 use crate::events::brought_along;
 use crate::people::Noted;
 use crate::{
@@ -43,6 +44,7 @@ pub(super) struct Tables {
     pub(super) grants: Vec<Grant>,
     pub(super) events: Events,
     pub(super) secrets: HashMap<String, String>,
+    pub(super) pushes: Pushes,
 }
 
 #[derive(Debug)]
@@ -147,15 +149,21 @@ impl Tables {
                         body: (**body).clone(),
                         created_at: entry.at,
                         decision: None,
+                        withdrawn: None,
+                        deferred_until: None,
                     };
                     let place = self.ask(run, *request, asked);
                     if !brought.contains(request) {
                         self.tell(place, Happened::Requested, entry.at);
                     }
                 }
-                Event::Decided { request, decision, by } => {
-                    let taken =
-                        TakenDecision { decision: decision.clone(), by: by.clone(), at: entry.at };
+                Event::Decided { request, decision, by, sent } => {
+                    let taken = TakenDecision {
+                        decision: decision.clone(),
+                        by: by.clone(),
+                        at: entry.at,
+                        sent: sent.clone(),
+                    };
                     if let Some(place) = self.request_of(run, *request) {
                         self.close(place, RequestStatus::Decided, Some(taken));
                     }
@@ -165,12 +173,10 @@ impl Tables {
                         self.close(place, RequestStatus::Expired, None);
                     }
                 }
-                Event::Withdrawn { request } => {
-                    if let Some(place) = self.request_of(run, *request)
-                        && self.close(place, RequestStatus::Cancelled, None)
-                        && !brought.contains(request)
-                    {
-                        self.tell(place, Happened::Cancelled, entry.at);
+                Event::Withdrawn { request, by, reason } => {
+                    if let Some(place) = self.request_of(run, *request) {
+                        let why = by.as_ref().zip(reason.as_deref());
+                        self.withdraw(place, why, entry.at, !brought.contains(request));
                     }
                 }
                 Event::Gated(gated) => {
@@ -231,8 +237,31 @@ impl Tables {
         request.status = status;
         request.version += 1;
         request.decision = decision;
+        request.deferred_until = None;
         self.pending.remove(&place);
         true
+    }
+
+    /// Takes a request back, if it is still pending; with a line, if somebody's decision is why.
+    pub(super) fn withdraw(
+        &mut self,
+        place: usize,
+        why: Option<(&Actor, &str)>,
+        now: Timestamp,
+        told: bool,
+    ) {
+        if !self.close(place, RequestStatus::Cancelled, None) {
+            return;
+        }
+        if let Some((by, reason)) = why {
+            let request = &mut self.requests[place].request;
+            request.withdrawn = Some(reason.to_owned());
+            let (id, tenant) = (request.id.clone(), request.tenant.clone());
+            self.add_audit_line(now, by.clone(), id, tenant, withdrawn(reason));
+        }
+        if told {
+            self.tell(place, Happened::Cancelled, now);
+        }
     }
 
     /// Lets a request expire, if it is still pending.
@@ -253,13 +282,27 @@ impl Tables {
         let (RequestStatus::Pending, Some(every)) = (request.status, request.body.remind) else {
             return;
         };
-        request.version += 1;
         let (run, number) = (*run, *number);
+        let again = Due::Reminder { request: number };
+        if request.deferred_until.is_some() {
+            // Somebody knows of it, and does not want to see it now.
+            self.set_timer(run, again, now.plus(every));
+            return;
+        }
+        request.version += 1;
         let (id, tenant) = (request.id.clone(), request.tenant.clone());
         self.add_note(place, Note { at: now, by: clock_actor(), what: Noted::Reminded });
         self.add_audit_line(now, clock_actor(), id, tenant, REMINDED.to_owned());
         self.tell(place, Happened::Reminded, now);
-        self.set_timer(run, Due::Reminder { request: number }, now.plus(every));
+        self.set_timer(run, again, now.plus(every));
+    }
+
+    /// Puts a request that was put off in sight again, if it still waits.
+    pub(super) fn reopen(&mut self, place: usize, now: Timestamp) {
+        if self.requests[place].request.deferred_until.take().is_some() {
+            self.add_note(place, Note { at: now, by: clock_actor(), what: Noted::Reopened });
+            self.tell(place, Happened::Reopened, now);
+        }
     }
 
     pub(super) fn set_timer(&mut self, run: usize, due: Due, at: Timestamp) {

@@ -1,13 +1,15 @@
 //! The changes of the contract, each checked first and then made.
 
-use signoff_core::RunId;
 use signoff_core::deciders::{Deciders, Vote};
 use signoff_core::journal::Input;
+use signoff_core::plan::because_rejected;
 use signoff_core::request::{RequestStatus, TakenDecision};
 use signoff_core::time::Timestamp;
+use signoff_core::{Actor, RunId};
 
-use super::tables::{StoredRun, Tables};
+use super::tables::{StoredRequest, StoredRun, Tables};
 use crate::audit::voted;
+use crate::contract::{as_given, in_turn};
 use crate::entries::MAX_LIMIT;
 use crate::links::by_link;
 use crate::people::votes_with;
@@ -176,6 +178,7 @@ impl Tables {
             decision: decide.decision.clone(),
             by: decide.by.clone(),
             at: decide.at,
+            sent: decide.sent.clone(),
         };
         self.close(place, RequestStatus::Decided, Some(taken));
         let tenant = self.requests[place].request.tenant.clone();
@@ -185,7 +188,15 @@ impl Tables {
         if let Some(grant) = decide.grant {
             self.add_grant(*grant);
         }
-        let input = Input::Decided { request: number, decision: decide.decision, by: decide.by };
+        if let Some(turn) = &decide.withdraw {
+            self.withdraw_others(place, turn, &decide.by, decide.at);
+        }
+        let input = Input::Decided {
+            request: number,
+            decision: decide.decision,
+            by: decide.by,
+            sent: decide.sent,
+        };
         self.give_input(run, input);
         let head = self.runs[run].record.head;
         let lease = decide.claim.and_then(|claim| self.take_lease(run, &claim, decide.at));
@@ -209,8 +220,22 @@ impl Tables {
         if !refused.is_empty() {
             return Ok(DecidedAll::Refused(refused));
         }
-        let taken = decides.into_iter().map(|decide| self.decide(decide));
-        Ok(DecidedAll::Taken(taken.collect::<Result<_, _>>()?))
+        let mut taken: Vec<(usize, Decided)> = Vec::with_capacity(decides.len());
+        for (n, decide) in in_turn(decides) {
+            taken.push((n, self.decide(decide)?));
+        }
+        Ok(DecidedAll::Taken(as_given(taken)))
+    }
+
+    /// Takes back what else a turn asks.
+    fn withdraw_others(&mut self, rejected: usize, turn: &str, by: &Actor, now: Timestamp) {
+        let StoredRequest { run, number, .. } = self.requests[rejected];
+        let reason = because_rejected(by, number);
+        for place in self.runs[run].requests.clone() {
+            if self.requests[place].request.body.turn.as_deref() == Some(turn) {
+                self.withdraw(place, Some((by, &reason)), now, true);
+            }
+        }
     }
 
     /// Whether enough have decided the same, this one included. If not, it is noted.
@@ -310,6 +335,12 @@ impl Tables {
                 Due::Reminder { request } => {
                     if let Some(place) = self.request_of(run, request) {
                         self.remind(place, now);
+                    }
+                    continue;
+                }
+                Due::Deferral { request } => {
+                    if let Some(place) = self.request_of(run, request) {
+                        self.reopen(place, now);
                     }
                     continue;
                 }

@@ -2,6 +2,7 @@
 
 use signoff_core::deciders::{Deciders, Vote};
 use signoff_core::journal::Input;
+use signoff_core::plan::because_rejected;
 use signoff_core::request::RequestStatus;
 use signoff_core::time::Timestamp;
 use signoff_core::{RequestId, RequestNo, RunId, Seq, Tenant};
@@ -11,6 +12,7 @@ use super::batch::Batch;
 use super::columns::Columns as _;
 use super::error::{Stop, json};
 use super::events::tell;
+use super::project::withdraw;
 use super::requests::{StoredRequest, by_id};
 use super::rules::add_grant;
 use super::runs::{give_input, give_input_and_lease};
@@ -20,6 +22,7 @@ use super::touches::Touches;
 use super::users::{add_note, notes};
 use super::writer::Command;
 use crate::audit::{EXPIRED, REMINDED, clock_actor, voted};
+use crate::contract::{as_given, in_turn};
 use crate::links::by_link;
 use crate::people::{Noted, votes_with};
 use crate::{Decide, Decided, DecidedAll, Due, Happened, Lease, StoreError};
@@ -58,13 +61,21 @@ async fn take(decide: &Decide, batch: &Batch<'_>, found: OpenQuestion) -> Result
         request: found.number,
         decision: decide.decision.clone(),
         by: decide.by.clone(),
+        sent: decide.sent.clone(),
     })?;
+    let sent = decide.sent.as_ref().map(json).transpose()?;
     batch
         .write(
             "UPDATE requests SET status = 'decided', version = version + 1,
-                 decision = $2, decided_by = $3, decided_at = $4
+                 decision = $2, decided_by = $3, decided_at = $4, sent = $5
              WHERE no = $1 AND status = 'pending'",
-            &[&found.no, &Text(&decision), &Text(decide.by.as_str()), &decide.at.0],
+            &[
+                &found.no,
+                &Text(&decision),
+                &Text(decide.by.as_str()),
+                &decide.at.0,
+                &sent.as_deref().map(Text),
+            ],
         )
         .await?;
     if found.expires_at.is_some() {
@@ -76,6 +87,9 @@ async fn take(decide: &Decide, batch: &Batch<'_>, found: OpenQuestion) -> Result
     tell(batch, found.run, found.number, Happened::Decided, decide.at);
     if let Some(grant) = &decide.grant {
         add_grant(batch, grant).await?;
+    }
+    if let Some(turn) = &decide.withdraw {
+        withdraw_others(decide, batch, (found.run, found.number), turn).await?;
     }
     let lease = match &decide.claim {
         Some(claim) if found.free => give_input_and_lease(batch, found.run, &input, claim)
@@ -121,11 +135,30 @@ impl Command for DecideAll {
             return Ok(DecidedAll::Refused(refused));
         }
         let mut taken = Vec::with_capacity(self.0.len());
-        for decide in &self.0 {
-            taken.push(decide.apply(batch).await?);
+        for (n, decide) in in_turn(self.0.clone()) {
+            taken.push((n, decide.apply(batch).await?));
         }
-        Ok(DecidedAll::Taken(taken))
+        Ok(DecidedAll::Taken(as_given(taken)))
     }
+}
+
+/// Takes back what else a turn asks.
+async fn withdraw_others(
+    decide: &Decide,
+    batch: &Batch<'_>,
+    found: (i64, RequestNo),
+    turn: &str,
+) -> Result<(), Stop> {
+    let (run, rejected) = found;
+    let sql = "SELECT number FROM requests
+        WHERE run = $1 AND status = 'pending' AND turn = $2 ORDER BY number";
+    let others = batch.conn().rows(sql, &[&run, &Text(turn)]).await?;
+    let reason = because_rejected(&decide.by, rejected);
+    for other in &others {
+        let why = Some((&decide.by, reason.as_str()));
+        withdraw(batch, run, other.small(0)?, why, decide.at, true).await?;
+    }
+    Ok(())
 }
 
 async fn stored(decide: &Decide, batch: &Batch<'_>) -> Result<StoredRequest, Stop> {
@@ -240,10 +273,15 @@ pub(super) async fn remind(
     let (RequestStatus::Pending, Some(every)) = (request.status, request.body.remind) else {
         return Ok(());
     };
+    let again = Due::Reminder { request: *number };
+    if request.deferred_until.is_some() {
+        // Somebody knows of it, and does not want to see it now.
+        return set_timer(batch, *run, &again, now.plus(every)).await;
+    }
     add_note(batch, *run, *number, now, &clock_actor(), &Noted::Reminded).await?;
     change_version(batch, *no).await?;
     let (id, tenant) = (request.id.clone(), request.tenant.clone());
     add_line(batch, now, clock_actor(), id, tenant, REMINDED.to_owned());
     tell(batch, *run, *number, Happened::Reminded, now);
-    set_timer(batch, *run, &Due::Reminder { request: *number }, now.plus(every)).await
+    set_timer(batch, *run, &again, now.plus(every)).await
 }

@@ -28,6 +28,7 @@ mod nodes;
 mod options;
 mod page;
 mod project;
+mod pushes;
 mod readers;
 mod requests;
 mod rules;
@@ -74,9 +75,9 @@ use crate::entries::write_cursor;
 use crate::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
-    PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError, TakeWebhook, User,
+    LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
+    PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter,
+    RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User,
 };
 
 /// Runs in a `PostgreSQL` database.
@@ -456,5 +457,25 @@ impl Store for PostgresStore {
 
     fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
         self.read(async |conn| events::after(conn, after, limit).await)
+    }
+
+    fn put_push(&self, put: PutPush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(put)
+    }
+
+    fn pushes(&self, run: &RunId) -> Result<Vec<Push>, StoreError> {
+        self.read(async |conn| pushes::of_run(conn, run).await)
+    }
+
+    fn remove_push(&self, run: &RunId, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(pushes::RemovePush { run: run.clone(), id: id.clone() })
+    }
+
+    fn take_pushes(&self, take: TakePushes) -> BoxFuture<'static, Result<Vec<Push>, StoreError>> {
+        self.writer.submit(take)
+    }
+
+    fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(moved)
     }
 }

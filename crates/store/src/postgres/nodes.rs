@@ -91,6 +91,7 @@ async fn end_leases(conn: &Conn, node: super::conn::Bound<'_>) -> Result<(), Sto
     for sql in [
         "UPDATE runs SET lease_node = NULL, lease_until = 0 WHERE ready AND lease_node = $1",
         "UPDATE webhooks SET lease_node = NULL WHERE lease_node = $1",
+        "UPDATE pushes SET lease_node = NULL, lease_until = 0 WHERE NOT done AND lease_node = $1",
     ] {
         conn.execute(sql, node).await?;
     }

@@ -1,7 +1,7 @@
 //! What follows from journal entries in other tables: requests and timers.
 
 use signoff_core::time::Timestamp;
-use signoff_core::{RequestId, RequestNo, Tenant};
+use signoff_core::{Actor, RequestId, RequestNo, RunId, Tenant};
 
 use super::audit::add_line;
 use super::batch::{Batch, Numbered};
@@ -11,7 +11,7 @@ use super::events::tell;
 use super::requests::searched;
 use super::text::Text;
 use super::timers::{drop_timer, set_timer};
-use crate::audit::policy_actor;
+use crate::audit::{policy_actor, withdrawn};
 use crate::sqlite::project::Change;
 use crate::{Due, Happened};
 
@@ -22,12 +22,15 @@ pub(super) async fn apply(batch: &Batch<'_>, run: i64, changes: &[Change]) -> Re
             Change::Asked { .. } => ask(batch, run, change).await?,
             // As a rule it was decided, or expired, before its run heard of it. A fork brings its
             // answered requests along.
-            Change::Decided { number, decision, by, at } => {
+            Change::Decided { number, decision, by, at, sent } => {
                 let sql = "UPDATE requests SET status = 'decided', version = version + 1,
-                        decision = $3, decided_by = $4, decided_at = $5
+                        decision = $3, decided_by = $4, decided_at = $5, sent = $6
                     WHERE run = $1 AND number = $2 AND status = 'pending'";
                 let (by, no) = (Text(by.as_str()), i64::from(*number));
-                let closed = batch.write(sql, &[&run, &no, &Text(decision), &by, &at.0]).await?;
+                let sent = sent.as_deref().map(Text);
+                let bound: super::conn::Bound<'_> =
+                    &[&run, &no, &Text(decision), &by, &at.0, &sent];
+                let closed = batch.write(sql, bound).await?;
                 if closed > 0 {
                     drop_timer(batch, run, &Due::Request { request: *number }).await?;
                 }
@@ -35,10 +38,9 @@ pub(super) async fn apply(batch: &Batch<'_>, run: i64, changes: &[Change]) -> Re
             Change::Expired { number } => {
                 close(batch, run, *number, "expired").await?;
             }
-            Change::Withdrawn { number, at, told } => {
-                if close(batch, run, *number, "cancelled").await? && *told {
-                    tell(batch, run, *number, Happened::Cancelled, *at);
-                }
+            Change::Withdrawn { number, why, at, told } => {
+                let why = why.as_ref().map(|(by, reason)| (by, reason.as_str()));
+                withdraw(batch, run, *number, why, *at, *told).await?;
             }
             Change::Judged { at, line } => judge(batch, run, *at, line).await?,
             Change::TimerSet { activation, key, due } => {
@@ -55,16 +57,27 @@ pub(super) async fn apply(batch: &Batch<'_>, run: i64, changes: &[Change]) -> Re
 }
 
 async fn ask(batch: &Batch<'_>, run: i64, change: &Change) -> Result<(), Stop> {
-    let Change::Asked { number, kind, agent, expires_at, remind, risk, prompt, at, body, told } =
-        change
+    let Change::Asked {
+        number,
+        kind,
+        agent,
+        expires_at,
+        remind,
+        risk,
+        prompt,
+        turn,
+        at,
+        body,
+        told,
+    } = change
     else {
         return Ok(());
     };
     batch
         .write(
-            "INSERT INTO requests (no, run, number, root, tenant, kind, agent, risk, prompt, status,
+            "INSERT INTO requests (no, run, number, root, tenant, kind, agent, risk, prompt, turn, status,
                  created_at, expires_at, body)
-             SELECT $1, no, $3, root, tenant, $4, $5, $6, $7, 'pending', $8, $9, $10
+             SELECT $1, no, $3, root, tenant, $4, $5, $6, $7, $11, 'pending', $8, $9, $10
              FROM runs WHERE no = $2",
             &[
                 &batch.number(Numbered::Request),
@@ -77,6 +90,7 @@ async fn ask(batch: &Batch<'_>, run: i64, change: &Change) -> Result<(), Stop> {
                 &at.0,
                 &expires_at.map(|at| at.0),
                 &Text(body),
+                &turn.as_deref().map(Text),
             ],
         )
         .await?;
@@ -93,10 +107,41 @@ async fn ask(batch: &Batch<'_>, run: i64, change: &Change) -> Result<(), Stop> {
 }
 
 async fn judge(batch: &Batch<'_>, run: i64, at: Timestamp, line: &str) -> Result<(), Stop> {
-    let row = batch.conn().row("SELECT id, tenant FROM runs WHERE no = $1", &[&run]).await?;
-    if let Some(row) = row {
-        let (subject, tenant) = (RequestId::new(row.text(0)?), Tenant::new(row.text(1)?));
+    if let Some((id, tenant)) = whose(batch, run).await? {
+        let subject = RequestId::new(id.as_str());
         add_line(batch, at, policy_actor(), subject, tenant, line.to_owned());
+    }
+    Ok(())
+}
+
+/// The id of a run, and whose it is.
+async fn whose(batch: &Batch<'_>, run: i64) -> Result<Option<(RunId, Tenant)>, Stop> {
+    let row = batch.conn().row("SELECT id, tenant FROM runs WHERE no = $1", &[&run]).await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some((RunId::new(row.text(0)?), Tenant::new(row.text(1)?))))
+}
+
+/// Takes a request back, if it is still pending; with a line, if somebody's decision is why.
+pub(super) async fn withdraw(
+    batch: &Batch<'_>,
+    run: i64,
+    number: RequestNo,
+    why: Option<(&Actor, &str)>,
+    at: Timestamp,
+    told: bool,
+) -> Result<(), Stop> {
+    if !close(batch, run, number, "cancelled").await? {
+        return Ok(());
+    }
+    if let Some((by, reason)) = why {
+        let sql = "UPDATE requests SET withdrawn = $3 WHERE run = $1 AND number = $2";
+        batch.write(sql, &[&run, &i64::from(number), &Text(reason)]).await?;
+        if let Some((id, tenant)) = whose(batch, run).await? {
+            add_line(batch, at, by.clone(), id.request(number), tenant, withdrawn(reason));
+        }
+    }
+    if told {
+        tell(batch, run, number, Happened::Cancelled, at);
     }
     Ok(())
 }

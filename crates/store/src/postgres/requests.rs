@@ -15,7 +15,7 @@ use crate::{Assigned, Page, RequestFilter, StoreError};
 
 const SELECT: &str = "SELECT r.no, r.run, r.number, r.root, r.status, r.version, r.created_at,
     r.decision, r.decided_by, r.decided_at, r.body, u.id, u.workflow, u.conversation,
-    r.tenant, r.assignee FROM requests r JOIN runs u ON u.no = r.run";
+    r.tenant, r.assignee, r.sent, r.withdrawn, r.deferred_until FROM requests r JOIN runs u ON u.no = r.run";
 
 /// A request with its numbers in this database.
 #[derive(Debug)]
@@ -95,6 +95,11 @@ fn conditions(filter: &RequestFilter) -> Clauses {
     if let Some(at) = filter.asked_until {
         clauses.and("r.created_at <= ?", [at.0]);
     }
+    match filter.deferred {
+        None => {}
+        Some(true) => clauses.and_so("r.deferred_until IS NOT NULL AND r.status = 'pending'"),
+        Some(false) => clauses.and_so("(r.deferred_until IS NULL OR r.status <> 'pending')"),
+    }
     clauses.and_if("r.kind = ?", filter.kind.map(RequestKind::as_str));
     clauses.and_if("u.workflow = ?", filter.workflow.as_deref());
     clauses.and_if("r.agent = ?", filter.agent.as_deref());
@@ -127,6 +132,7 @@ fn from_row(row: &Row) -> Result<StoredRequest, Stop> {
             decision: parse(id.as_str(), &decision)?,
             by: Actor::new(row.text(8)?),
             at: Timestamp(row.int(9)?),
+            sent: row.text_if_any(16)?.map(|sent| parse(id.as_str(), &sent)).transpose()?,
         }),
     };
     let body = parse(id.as_str(), &row.text(10)?)?;
@@ -147,6 +153,11 @@ fn from_row(row: &Row) -> Result<StoredRequest, Stop> {
             body,
             created_at: Timestamp(row.int(6)?),
             decision,
+            withdrawn: row.text_if_any(17)?,
+            deferred_until: row
+                .int_if_any(18)?
+                .map(Timestamp)
+                .filter(|_| status == RequestStatus::Pending),
         },
     })
 }

@@ -12,6 +12,7 @@ use super::requests::numbered;
 use super::runs::give_input;
 use super::text::Text;
 use super::touches::Touches;
+use super::users::reopen;
 use super::writer::Command;
 use crate::entries::MAX_LIMIT;
 use crate::{Due, StoreError};
@@ -47,6 +48,7 @@ fn columns(due: &Due) -> (&'static str, i64, &str) {
         Due::Timer { activation, key } => ("timer", i64::from(*activation), key),
         Due::Request { request } => ("request", i64::from(*request), ""),
         Due::Reminder { request } => ("reminder", i64::from(*request), ""),
+        Due::Deferral { request } => ("deferral", i64::from(*request), ""),
         Due::Run => ("run", 0, ""),
     }
 }
@@ -96,6 +98,12 @@ impl Command for FireDue {
                     }
                     continue;
                 }
+                Due::Deferral { request } => {
+                    if let Some(request) = numbered(batch.conn(), run, request).await? {
+                        reopen(batch, &request, self.now).await?;
+                    }
+                    continue;
+                }
             };
             give_input(batch, run, &json(&input)?).await?;
         }
@@ -117,6 +125,7 @@ async fn due_at(conn: &Conn, now: Timestamp, limit: usize) -> Result<Vec<(i64, i
             "timer" => Due::Timer { activation: row.small(3)?, key: row.text(4)?.into() },
             "request" => Due::Request { request: row.small(3)? },
             "reminder" => Due::Reminder { request: row.small(3)? },
+            "deferral" => Due::Deferral { request: row.small(3)? },
             "run" => Due::Run,
             other => return Err(StoreError::Corrupt(format!("a timer for `{other}`")).into()),
         };

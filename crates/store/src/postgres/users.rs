@@ -9,12 +9,15 @@ use super::batch::{Batch, Numbered};
 use super::columns::{Columns as _, stored};
 use super::conn::Conn;
 use super::error::{Stop, json, parse};
-use super::requests::by_id;
+use super::events::tell;
+use super::requests::{StoredRequest, by_id};
 use super::text::Text;
+use super::timers::set_timer;
 use super::touches::Touches;
 use super::writer::Command;
+use crate::audit::clock_actor;
 use crate::people::assignee_after;
-use crate::{Mark, Marked, Note, NoteLine, Noted, StoreError, User};
+use crate::{Due, Happened, Mark, Marked, Note, NoteLine, Noted, StoreError, User};
 
 /// A user to add; one of that name is replaced only if that is wanted.
 #[derive(Debug)]
@@ -109,8 +112,37 @@ impl Command for Mark {
         let sql = "UPDATE requests SET assignee = $2 WHERE no = $1";
         batch.write(sql, &[&found.no, &assignee]).await?;
         add_note(batch, found.run, found.number, self.at, &self.by, &self.what).await?;
+        if let Noted::Deferred { until, .. } = &self.what {
+            put_off(batch, found.no, Some(*until)).await?;
+            found.request.deferred_until = Some(*until);
+            let timer = Due::Deferral { request: found.number };
+            set_timer(batch, found.run, &timer, *until).await?;
+            tell(batch, found.run, found.number, Happened::Deferred, self.at);
+        }
         Ok(Marked::Done(Box::new(found.request)))
     }
+}
+
+async fn put_off(batch: &Batch<'_>, request: i64, until: Option<Timestamp>) -> Result<(), Stop> {
+    let until = until.map(|until| until.0);
+    let sql = "UPDATE requests SET deferred_until = $2 WHERE no = $1";
+    batch.write(sql, &[&request, &until]).await?;
+    Ok(())
+}
+
+/// Puts a request that was put off in sight again, if it still waits.
+pub(super) async fn reopen(
+    batch: &Batch<'_>,
+    found: &StoredRequest,
+    now: Timestamp,
+) -> Result<(), Stop> {
+    if found.request.deferred_until.is_none() {
+        return Ok(());
+    }
+    put_off(batch, found.no, None).await?;
+    add_note(batch, found.run, found.number, now, &clock_actor(), &Noted::Reopened).await?;
+    tell(batch, found.run, found.number, Happened::Reopened, now);
+    Ok(())
 }
 
 /// Notes something on a request.

@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension as _, params};
 use signoff_core::deciders::{Deciders, Vote};
 use signoff_core::journal::Input;
+use signoff_core::plan::because_rejected;
 use signoff_core::request::RequestStatus;
 use signoff_core::time::Timestamp;
 use signoff_core::{Actor, RequestId, RequestNo, RunId, Seq, Tenant};
@@ -10,12 +11,14 @@ use signoff_core::{Actor, RequestId, RequestNo, RunId, Seq, Tenant};
 use super::db::Db;
 use super::error::{json, read, stored};
 use super::events::tell;
+use super::project::withdraw;
 use super::requests::{StoredRequest, by_id};
 use super::rules::add_grant;
 use super::timers::{drop_timer, set_timer};
 use super::users::{add_note, notes};
 use super::writer::{Command, Stop};
 use crate::audit::{EXPIRED, REMINDED, clock_actor, voted};
+use crate::contract::{as_given, in_turn};
 use crate::links::by_link;
 use crate::people::{Noted, votes_with};
 use crate::{AuditEntry, Decide, Decided, DecidedAll, Due, Happened, Lease, StoreError};
@@ -45,14 +48,16 @@ impl Command for Decide {
             request: found.number,
             decision: self.decision.clone(),
             by: self.by.clone(),
+            sent: self.sent.clone(),
         })?;
+        let sent = self.sent.as_ref().map(json).transpose()?;
         db.connection
             .prepare_cached(
                 "UPDATE requests SET status = 'decided', version = version + 1,
-                     decision = ?2, decided_by = ?3, decided_at = ?4
+                     decision = ?2, decided_by = ?3, decided_at = ?4, sent = ?5
                  WHERE no = ?1 AND status = 'pending'",
             )?
-            .execute(params![found.no, decision, self.by.as_str(), self.at.0])?;
+            .execute(params![found.no, decision, self.by.as_str(), self.at.0, sent])?;
         if found.expires_at.is_some() {
             drop_timer(db, found.run, &Due::Request { request: found.number })?;
         }
@@ -62,6 +67,9 @@ impl Command for Decide {
         tell(db, found.run, found.number, Happened::Decided, self.at)?;
         if let Some(grant) = &self.grant {
             add_grant(db, grant)?;
+        }
+        if let Some(turn) = &self.withdraw {
+            self.withdraw_others(db, (found.run, found.number), turn)?;
         }
         let lease = match &self.claim {
             Some(claim) if found.free => db
@@ -101,12 +109,33 @@ impl Command for DecideAll {
         if !refused.is_empty() {
             return Ok(DecidedAll::Refused(refused));
         }
-        let taken = self.0.iter().map(|decide| decide.apply(db)).collect::<Result<_, _>>()?;
-        Ok(DecidedAll::Taken(taken))
+        let mut taken: Vec<(usize, Decided)> = Vec::with_capacity(self.0.len());
+        for (n, decide) in in_turn(self.0.clone()) {
+            taken.push((n, decide.apply(db)?));
+        }
+        Ok(DecidedAll::Taken(as_given(taken)))
     }
 }
 
 impl Decide {
+    /// Takes back what else a turn asks.
+    fn withdraw_others(&self, db: &Db, found: (i64, RequestNo), turn: &str) -> Result<(), Stop> {
+        let (run, rejected) = found;
+        let others: Vec<RequestNo> = db
+            .connection
+            .prepare_cached(
+                "SELECT number FROM requests
+                 WHERE run = ?1 AND status = 'pending' AND body ->> '$.turn' = ?2 ORDER BY number",
+            )?
+            .query_map(params![run, turn], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        let reason = because_rejected(&self.by, rejected);
+        for number in others {
+            withdraw(db, run, number, Some((&self.by, &reason)), self.at, true)?;
+        }
+        Ok(())
+    }
+
     fn stored(&self, db: &Db) -> Result<StoredRequest, Stop> {
         let found = by_id(&db.connection, &self.request)?;
         found.ok_or_else(|| StoreError::UnknownRequest(self.request.clone()).into())
@@ -208,6 +237,12 @@ pub(super) fn remind(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
     let (RequestStatus::Pending, Some(every)) = (request.status, request.body.remind) else {
         return Ok(());
     };
+    let again = Due::Reminder { request: *number };
+    if request.deferred_until.is_some() {
+        // Somebody knows of it, and does not want to see it now.
+        set_timer(db, *run, &again, now.plus(every))?;
+        return Ok(());
+    }
     add_note(db, *run, *number, now, &clock_actor(), &Noted::Reminded)?;
     db.connection
         .prepare_cached("UPDATE requests SET version = version + 1 WHERE no = ?1")?
@@ -215,7 +250,7 @@ pub(super) fn remind(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
     let (id, tenant) = (request.id.clone(), request.tenant.clone());
     add_audit_line(db, now, clock_actor(), id, tenant, REMINDED.to_owned())?;
     tell(db, *run, *number, Happened::Reminded, now)?;
-    set_timer(db, *run, &Due::Reminder { request: *number }, now.plus(every))?;
+    set_timer(db, *run, &again, now.plus(every))?;
     Ok(())
 }
 

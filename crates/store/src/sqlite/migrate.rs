@@ -17,6 +17,12 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "rules", sql: include_str!("migrations/0003_rules.sql") },
     Migration { name: "webhooks", sql: include_str!("migrations/0004_webhooks.sql") },
     Migration { name: "links", sql: include_str!("migrations/0005_links.sql") },
+    Migration { name: "sent", sql: include_str!("migrations/0006_sent.sql") },
+    Migration { name: "pushes", sql: include_str!("migrations/0007_pushes.sql") },
+    Migration {
+        name: "siblings_and_deferrals",
+        sql: include_str!("migrations/0008_siblings_and_deferrals.sql"),
+    },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

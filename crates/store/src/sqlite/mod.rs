@@ -21,6 +21,7 @@ mod open;
 mod page;
 mod probe;
 pub(crate) mod project;
+mod pushes;
 mod readers;
 mod requests;
 mod rules;
@@ -61,9 +62,9 @@ use crate::entries::write_cursor;
 use crate::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page, PolicyPut,
-    PolicyRecord, PutPolicy, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError, TakeWebhook, User,
+    LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
+    PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter,
+    RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User,
 };
 
 /// Runs in a `SQLite` file.
@@ -430,5 +431,25 @@ impl Store for SqliteStore {
 
     fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
         events::after(&self.readers.get(), after, limit)
+    }
+
+    fn put_push(&self, put: PutPush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(put)
+    }
+
+    fn pushes(&self, run: &RunId) -> Result<Vec<Push>, StoreError> {
+        pushes::of_run(&self.readers.get(), run)
+    }
+
+    fn remove_push(&self, run: &RunId, id: &Name) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(pushes::RemovePush { run: run.clone(), id: id.clone() })
+    }
+
+    fn take_pushes(&self, take: TakePushes) -> BoxFuture<'static, Result<Vec<Push>, StoreError>> {
+        self.writer.submit(take)
+    }
+
+    fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(moved)
     }
 }

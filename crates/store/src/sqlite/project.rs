@@ -4,14 +4,14 @@ use rusqlite::params;
 use signoff_core::journal::{Entry, Event};
 use signoff_core::request::{RequestKind, Risk};
 use signoff_core::time::{Span, Timestamp};
-use signoff_core::{ActivationId, Actor, Key, Name, RequestId, RequestNo, Tenant};
+use signoff_core::{ActivationId, Actor, Key, Name, RequestId, RequestNo, RunId, Tenant};
 
 use super::db::Db;
 use super::decide::add_audit_line;
 use super::error::json;
 use super::events::tell;
 use super::timers::{drop_timer, set_timer};
-use crate::audit::{judged, policy_actor};
+use crate::audit::{judged, policy_actor, withdrawn};
 use crate::events::brought_along;
 use crate::{Due, Happened, StoreError};
 
@@ -26,6 +26,7 @@ pub(crate) enum Change {
         remind: Option<Span>,
         risk: Option<Risk>,
         prompt: String,
+        turn: Option<Name>,
         at: Timestamp,
         body: String,
         /// Whether people hear of it.
@@ -36,12 +37,15 @@ pub(crate) enum Change {
         decision: String,
         by: Actor,
         at: Timestamp,
+        sent: Option<String>,
     },
     Expired {
         number: RequestNo,
     },
     Withdrawn {
         number: RequestNo,
+        /// Whose decision left no place for it, and why.
+        why: Option<(Actor, String)>,
         at: Timestamp,
         /// Whether people hear of it.
         told: bool,
@@ -75,19 +79,22 @@ pub(crate) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
                 remind: body.remind,
                 risk: body.risk,
                 prompt: body.prompt.clone(),
+                turn: body.turn.clone(),
                 at: entry.at,
                 body: json(body)?,
                 told: !brought.contains(request),
             },
-            Event::Decided { request, decision, by } => Change::Decided {
+            Event::Decided { request, decision, by, sent } => Change::Decided {
                 number: *request,
                 decision: json(decision)?,
                 by: by.clone(),
                 at: entry.at,
+                sent: sent.as_ref().map(json).transpose()?,
             },
             Event::Expired { request } => Change::Expired { number: *request },
-            Event::Withdrawn { request } => Change::Withdrawn {
+            Event::Withdrawn { request, by, reason } => Change::Withdrawn {
                 number: *request,
+                why: by.clone().zip(reason.clone()),
                 at: entry.at,
                 told: !brought.contains(request),
             },
@@ -140,15 +147,15 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
             }
             // As a rule it was decided, or expired, before its run heard of it. A fork brings its
             // answered requests along.
-            Change::Decided { number, decision, by, at } => {
+            Change::Decided { number, decision, by, at, sent } => {
                 let closed = db
                     .connection
                     .prepare_cached(
                         "UPDATE requests SET status = 'decided', version = version + 1,
-                             decision = ?3, decided_by = ?4, decided_at = ?5
+                             decision = ?3, decided_by = ?4, decided_at = ?5, sent = ?6
                          WHERE run = ?1 AND number = ?2 AND status = 'pending'",
                     )?
-                    .execute(params![run, number, decision, by.as_str(), at.0])?;
+                    .execute(params![run, number, decision, by.as_str(), at.0, sent])?;
                 if closed > 0 {
                     drop_timer(db, run, &Due::Request { request: *number })?;
                 }
@@ -156,17 +163,13 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
             Change::Expired { number } => {
                 close(db, run, *number, "expired")?;
             }
-            Change::Withdrawn { number, at, told } => {
-                if close(db, run, *number, "cancelled")? && *told {
-                    tell(db, run, *number, Happened::Cancelled, *at)?;
-                }
+            Change::Withdrawn { number, why, at, told } => {
+                let why = why.as_ref().map(|(by, reason)| (by, reason.as_str()));
+                withdraw(db, run, *number, why, *at, *told)?;
             }
             Change::Judged { at, line } => {
-                let (id, tenant): (String, String) = db
-                    .connection
-                    .prepare_cached("SELECT id, tenant FROM runs WHERE no = ?1")?
-                    .query_row(params![run], |row| Ok((row.get(0)?, row.get(1)?)))?;
-                let (subject, tenant) = (RequestId::new(id), Tenant::new(tenant));
+                let (id, tenant) = whose(db, run)?;
+                let subject = RequestId::new(id.as_str());
                 add_audit_line(db, *at, policy_actor(), subject, tenant, line.clone())?;
             }
             Change::TimerSet { activation, key, due } => {
@@ -178,6 +181,40 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
                 drop_timer(db, run, &timer)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// The id of a run, and whose it is.
+fn whose(db: &Db, run: i64) -> rusqlite::Result<(RunId, Tenant)> {
+    db.connection
+        .prepare_cached("SELECT id, tenant FROM runs WHERE no = ?1")?
+        .query_row(params![run], |row| {
+            Ok((RunId::new(row.get::<_, String>(0)?), Tenant::new(row.get::<_, String>(1)?)))
+        })
+}
+
+/// Takes a request back, if it is still pending; with a line, if somebody's decision is why.
+pub(super) fn withdraw(
+    db: &Db,
+    run: i64,
+    number: RequestNo,
+    why: Option<(&Actor, &str)>,
+    at: Timestamp,
+    told: bool,
+) -> rusqlite::Result<()> {
+    if !close(db, run, number, "cancelled")? {
+        return Ok(());
+    }
+    if let Some((by, reason)) = why {
+        db.connection
+            .prepare_cached("UPDATE requests SET withdrawn = ?3 WHERE run = ?1 AND number = ?2")?
+            .execute(params![run, number, reason])?;
+        let (id, tenant) = whose(db, run)?;
+        add_audit_line(db, at, by.clone(), id.request(number), tenant, withdrawn(reason))?;
+    }
+    if told {
+        tell(db, run, number, Happened::Cancelled, at)?;
     }
     Ok(())
 }

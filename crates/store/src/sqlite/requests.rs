@@ -12,7 +12,7 @@ use crate::{Assigned, Page, RequestFilter, StoreError};
 
 const COLUMNS: &str = "SELECT r.no, r.run, r.number, r.root, r.status, r.version, r.created_at,
     r.decision, r.decided_by, r.decided_at, r.body, u.id, u.workflow, u.conversation,
-    r.tenant, r.assignee";
+    r.tenant, r.assignee, r.sent, r.withdrawn, r.deferred_until";
 
 /// A request with its numbers in this database.
 #[derive(Debug)]
@@ -103,6 +103,15 @@ fn conditions(filter: &RequestFilter) -> Clauses {
     if let Some(at) = filter.asked_until {
         clauses.and("r.created_at <= ?", [at.0]);
     }
+    match filter.deferred {
+        None => {}
+        Some(true) => {
+            clauses.and("r.deferred_until IS NOT NULL AND r.status = 'pending'", [] as [i64; 0])
+        }
+        Some(false) => {
+            clauses.and("(r.deferred_until IS NULL OR r.status <> 'pending')", [] as [i64; 0])
+        }
+    }
     clauses.and_if("r.kind = ?", filter.kind.map(RequestKind::as_str));
     clauses.and_if("u.workflow = ?", filter.workflow.as_deref());
     clauses.and_if("r.agent = ?", filter.agent.as_deref());
@@ -148,6 +157,10 @@ fn from_row(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
             decision: parse(id.as_str(), &decision)?,
             by: Actor::new(text(8)?),
             at: Timestamp(row.get(9)?),
+            sent: match row.get::<_, Option<String>>(16)? {
+                None => None,
+                Some(sent) => Some(parse(id.as_str(), &sent)?),
+            },
         }),
     };
     let body = parse(id.as_str(), row.get_ref(10)?.as_str().unwrap_or_default())?;
@@ -168,6 +181,11 @@ fn from_row(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
             body,
             created_at: Timestamp(row.get(6)?),
             decision,
+            withdrawn: row.get(17)?,
+            deferred_until: row
+                .get::<_, Option<i64>>(18)?
+                .map(Timestamp)
+                .filter(|_| status == RequestStatus::Pending),
         },
     })
 }

@@ -8,6 +8,7 @@ use super::db::Db;
 use super::decide::{expire, remind};
 use super::error::{json, stored};
 use super::requests::numbered;
+use super::users::reopen;
 use super::writer::{Command, Stop};
 use crate::entries::MAX_LIMIT;
 use crate::{Due, StoreError};
@@ -40,6 +41,7 @@ fn columns(due: &Due) -> (&'static str, u32, &str) {
         Due::Timer { activation, key } => ("timer", *activation, key),
         Due::Request { request } => ("request", *request, ""),
         Due::Reminder { request } => ("reminder", *request, ""),
+        Due::Deferral { request } => ("deferral", *request, ""),
         Due::Run => ("run", 0, ""),
     }
 }
@@ -76,6 +78,12 @@ impl Command for FireDue {
                     }
                     continue;
                 }
+                Due::Deferral { request } => {
+                    if let Some(request) = numbered(&db.connection, run, request)? {
+                        reopen(db, &request, self.now)?;
+                    }
+                    continue;
+                }
             };
             db.give_input(run, &json(&input)?)?;
         }
@@ -95,6 +103,7 @@ fn due_at(db: &Db, now: Timestamp, limit: usize) -> Result<Vec<(i64, i64, Due)>,
             "timer" => Due::Timer { activation: row.get(3)?, key: row.get::<_, String>(4)?.into() },
             "request" => Due::Request { request: row.get(3)? },
             "reminder" => Due::Reminder { request: row.get(3)? },
+            "deferral" => Due::Deferral { request: row.get(3)? },
             "run" => Due::Run,
             other => return Err(StoreError::Corrupt(format!("a timer for `{other}`")).into()),
         };

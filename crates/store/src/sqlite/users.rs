@@ -7,10 +7,13 @@ use signoff_core::{Actor, RequestId, RequestNo, RunId};
 
 use super::db::Db;
 use super::error::{json, parse, read, stored};
-use super::requests::by_id;
+use super::events::tell;
+use super::requests::{StoredRequest, by_id};
+use super::timers::set_timer;
 use super::writer::{Command, Stop};
+use crate::audit::clock_actor;
 use crate::people::assignee_after;
-use crate::{Mark, Marked, Note, NoteLine, Noted, StoreError, User};
+use crate::{Due, Happened, Mark, Marked, Note, NoteLine, Noted, StoreError, User};
 
 /// A user to add; one of that name is replaced only if that is wanted.
 #[derive(Debug)]
@@ -89,8 +92,32 @@ impl Command for Mark {
             .prepare_cached("UPDATE requests SET assignee = ?2 WHERE no = ?1")?
             .execute(params![found.no, found.request.assignee.as_ref().map(Actor::as_str)])?;
         add_note(db, found.run, found.number, self.at, &self.by, &self.what)?;
+        if let Noted::Deferred { until, .. } = &self.what {
+            put_off(db, found.no, Some(*until))?;
+            found.request.deferred_until = Some(*until);
+            set_timer(db, found.run, &Due::Deferral { request: found.number }, *until)?;
+            tell(db, found.run, found.number, Happened::Deferred, self.at)?;
+        }
         Ok(Marked::Done(Box::new(found.request)))
     }
+}
+
+fn put_off(db: &Db, request: i64, until: Option<Timestamp>) -> rusqlite::Result<()> {
+    db.connection
+        .prepare_cached("UPDATE requests SET deferred_until = ?2 WHERE no = ?1")?
+        .execute(params![request, until.map(|until| until.0)])
+        .map(drop)
+}
+
+/// Puts a request that was put off in sight again, if it still waits.
+pub(super) fn reopen(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(), Stop> {
+    if found.request.deferred_until.is_none() {
+        return Ok(());
+    }
+    put_off(db, found.no, None)?;
+    add_note(db, found.run, found.number, now, &clock_actor(), &Noted::Reopened)?;
+    tell(db, found.run, found.number, Happened::Reopened, now)?;
+    Ok(())
 }
 
 /// Notes something on a request.

@@ -170,6 +170,19 @@ impl Event {
         lines
     }
 
+    /// The event that agents were shown as `json`; none, if it is no event.
+    pub(super) fn told(json: &Value) -> Option<Self> {
+        let text = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(Self {
+            uid: text("uid")?,
+            title: text("title")?,
+            start: Moment::parse(&text("start")?).ok()?,
+            end: text("end").and_then(|end| Moment::parse(&end).ok()),
+            location: text("location"),
+            description: text("description"),
+        })
+    }
+
     /// The event as agents see it.
     pub(super) fn to_json(&self, calendar: &str) -> Value {
         let mut json = json!({

@@ -114,6 +114,17 @@ pub(super) fn call(root: &Root, invocation: &Invocation) -> Result<Value, ToolEr
     Ok(json!({ "path": path.to_string(), "result": "deleted", "kind": kind }))
 }
 
+/// What a call leaves. A folder, a link or a file that cannot be read is not kept.
+pub(super) fn leaves(root: &Root, given: &Value) -> Result<Option<(Relative, String)>, ToolError> {
+    let wanted: Delete = arguments(given)?;
+    let path = root.path(&wanted.path)?;
+    let is_file = matches!(
+        look(root, &path, wanted.expected_digest.as_deref())?,
+        Found::Nothing | Found::File(_, Some(_))
+    );
+    Ok(is_file.then(|| (path, ABSENT.to_owned())))
+}
+
 /// What a deletion takes: this and nothing else.
 fn one(path: &Relative) -> Value {
     json!({ "count": 1, "sample": [path.to_string()] })

@@ -94,6 +94,13 @@ pub(super) fn call(root: &Root, invocation: &Invocation) -> Result<Value, ToolEr
     }))
 }
 
+/// What a call leaves.
+pub(super) fn leaves(root: &Root, given: &Value) -> Result<Option<(Relative, String)>, ToolError> {
+    let wanted: Edit = arguments(given)?;
+    let Worked { path, after, .. } = wanted.work_out(root)?;
+    Ok(Some((path, digest(after.as_bytes()))))
+}
+
 pub(super) fn preview(root: &Root, given: &Value) -> Result<Value, ToolError> {
     let wanted: Edit = arguments(given)?;
     let Worked { path, now, times, diff, .. } = wanted.work_out(root)?;

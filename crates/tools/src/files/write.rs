@@ -91,6 +91,12 @@ pub(super) fn call(root: &Root, invocation: &Invocation) -> Result<Value, ToolEr
     }))
 }
 
+/// What a call leaves.
+pub(super) fn leaves(root: &Root, given: &Value) -> Result<Option<(Relative, String)>, ToolError> {
+    let wanted: Write = arguments(given)?;
+    Ok(Some((root.path(&wanted.path)?, digest(wanted.content.as_bytes()))))
+}
+
 pub(super) fn preview(root: &Root, given: &Value) -> Result<Value, ToolError> {
     let wanted: Write = arguments(given)?;
     let (path, now) = wanted.look(root)?;

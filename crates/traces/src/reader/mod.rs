@@ -123,14 +123,14 @@ impl SpanReader {
                 self.waiting.insert(*request, waiting);
                 Vec::new()
             }
-            Event::Decided { request, decision, by } => {
+            Event::Decided { request, decision, by, .. } => {
                 let span = self.answered(*request, entry.at, decision.kind().as_str());
                 span.map(|span| span.text("signoff.decided_by", by.as_str())).into_iter().collect()
             }
             Event::Expired { request } => {
                 self.answered(*request, entry.at, "expired").into_iter().collect()
             }
-            Event::Withdrawn { request } => {
+            Event::Withdrawn { request, .. } => {
                 self.answered(*request, entry.at, "withdrawn").into_iter().collect()
             }
             Event::Completed(completed) => {

@@ -59,6 +59,7 @@ fn started() -> Started {
         parent: None,
         forked_from: None,
         added: 0,
+        sent: None,
     }
 }
 
@@ -291,9 +292,10 @@ fn people_are_waited_for() {
                 request: 2,
                 decision: Decision::Respond { content: json!(SECRET) },
                 by: Actor::new("bob"),
+                sent: None,
             },
             Event::Expired { request: 1 },
-            Event::Withdrawn { request: 3 },
+            Event::Withdrawn { request: 3, by: None, reason: None },
             Event::RunCancelled { by: Actor::new("bob"), reason: Some(SECRET.to_owned()) },
         ],
     );

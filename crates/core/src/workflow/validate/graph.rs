@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Check;
+use crate::deciders::Who;
 use crate::expr::Expr;
 use crate::request::RequestKind;
-use crate::workflow::compile::{EDGE_VARIABLES, TRANSFORM_VARIABLES};
+use crate::time::Span;
+use crate::workflow::compile::{EDGE_VARIABLES, EXECUTOR_KINDS, TRANSFORM_VARIABLES};
 use crate::workflow::diagnostic::{Problem, quote};
 use crate::workflow::tree::join;
 use crate::workflow::{AskFile, EdgeFile, ExecutorFile, OneOrMany};
@@ -40,12 +42,13 @@ impl<'a> Check<'a> {
     }
 
     fn executor(&mut self, file: &ExecutorFile, path: &str) {
-        let ExecutorFile { agent, function, transform, ask, workflow } = file;
+        let ExecutorFile { agent, function, transform, ask, ask_given, workflow } = file;
         let kinds = [
             ("agent", agent.is_some()),
             ("function", function.is_some()),
             ("transform", transform.is_some()),
             ("ask", ask.is_some()),
+            ("ask_given", ask_given.is_some()),
             ("workflow", workflow.is_some()),
         ];
         let given: Vec<&str> =
@@ -55,7 +58,7 @@ impl<'a> Check<'a> {
                 [] => "an executor needs a kind".to_owned(),
                 given => format!("an executor has one kind, this one has {}", given.join(" and ")),
             };
-            let hint = "write exactly one of agent, function, transform, ask, workflow";
+            let hint = format!("write exactly one of {EXECUTOR_KINDS}");
             self.report(Problem::key(path, message).hint(hint));
         }
         if let Some(agent) = agent {
@@ -73,6 +76,12 @@ impl<'a> Check<'a> {
         }
         if let Some(ask) = ask {
             self.ask(ask, &format!("{path}/ask"));
+        }
+        if let Some(ask) = ask_given {
+            self.within(ask.within, &format!("{path}/ask_given"));
+            if let Some(problem) = ask.who.as_ref().and_then(Who::problem) {
+                self.report(Problem::value(format!("{path}/ask_given/who"), problem));
+            }
         }
     }
 
@@ -109,7 +118,11 @@ impl<'a> Check<'a> {
                     .hint("write input, selection or approval"),
             ),
         }
-        if ask.within.is_some_and(|within| within.0 == 0) {
+        self.within(ask.within, path);
+    }
+
+    fn within(&mut self, within: Option<Span>, path: &str) {
+        if within.is_some_and(|within| within.0 == 0) {
             let message = "`within` must be more than nothing";
             self.report(Problem::value(format!("{path}/within"), message));
         }

@@ -23,6 +23,7 @@ use signoff_core::policy::{
     Action, ActionKind, Counts, Grant, Granted, Judgement, OnTimeout, Outcome, Reason, Remembered,
 };
 use signoff_core::request::RequestBody;
+use signoff_core::state::Answer;
 use signoff_core::{Actor, Effects, Name, RequestNo, ToolSpec};
 use signoff_tools::Tool;
 
@@ -50,6 +51,14 @@ struct Subject<'a> {
     kind: ActionKind,
     spec: &'a ToolSpec,
     tool: Option<&'a Arc<dyn Tool>>,
+}
+
+impl Subject<'_> {
+    /// The turn it belongs to: what one reply of a model wants to do. A call's key begins with that reply's.
+    fn turn(&self, ctx: &Context) -> Option<Name> {
+        let (reply, _) = self.key.split_once('/')?;
+        Some(format!("{}/{reply}", ctx.activation).into())
+    }
 }
 
 /// What was agreed to so far.
@@ -123,11 +132,31 @@ impl Context {
         })
     }
 
-    /// What the rules say about something that is not a call: a plan, a step of it. None, if there is no gate at all.
-    pub(crate) fn judge_one(&self, action: &Action) -> Result<Option<Judgement>, ErrorInfo> {
-        let rules = self.cell.rules()?;
-        let judged = || self.judge(&rules, std::slice::from_ref(action), Remembered::default());
-        Ok((!rules.policies.is_empty()).then(judged))
+    /// What the rules say about something that is not a call: a plan, a step of it; and whether what people want
+    /// remembered speaks for it or against it.
+    pub(crate) async fn judge_one(&self, action: &Action) -> Result<Judgement, ErrorInfo> {
+        let rules = self.cell.rules_and_grants()?;
+        let (digest, place) = (action.digest(), self.cell.place());
+        let now = self.cell.engine.clock.now();
+        let covering = |what: Granted| {
+            let covers =
+                |grant: &&Grant| grant.what == what && grant.covers(action, &digest, &place, now);
+            rules.grants.iter().find(covers)
+        };
+        let with = |remembered| self.judge(&rules, std::slice::from_ref(action), remembered);
+        let mut judged = with(Remembered::default());
+        if let Some(grant) = covering(Granted::Deny) {
+            judged.outcome = Outcome::Deny;
+            judged.reasons.push(remembers("denied", format!("{} by {}", grant.id, grant.by)));
+        } else if let Some(grant) = covering(Granted::Approve) {
+            let approved = with(Remembered { approved: true, ..Remembered::default() });
+            if approved.outcome == Outcome::Allow && self.use_grant(grant).await? {
+                let evidence = format!("{} by {}", grant.id, grant.by);
+                judged = Judgement { remembered: true, ..approved };
+                judged.reasons.push(remembers("approved", evidence));
+            }
+        }
+        Ok(judged)
     }
 
     async fn clear_subject(
@@ -161,6 +190,9 @@ impl Context {
                 let actions = self.actions(subject.kind, subject.spec, now);
                 let judged = self.judgement(&rules, &question, &actions, &agreed).await?;
                 let asks = judged.outcome == Outcome::Ask && !agreed.to(&judged);
+                if asks && let Some(refused) = self.replanned(subject.turn(self).as_ref()) {
+                    return Ok(Cleared::Instead(Err(refused)));
+                }
                 self.note(subject, &actions[0], &judged, asks, &rules, &agreed);
                 match judged.outcome {
                     Outcome::Deny => return Ok(Cleared::Instead(Err(denied(&judged)))),
@@ -169,6 +201,7 @@ impl Context {
                 }
                 body = self.question(subject.spec, &actions, &judged, &rules.version);
                 self.address(&mut body, &judged, stage);
+                body.turn = subject.turn(self);
                 // Looking changes nothing; what cannot be shown is left to the person.
                 if let Some(tool) = subject.tool
                     && let Ok(Some(preview)) = tool.preview(now).await
@@ -184,6 +217,11 @@ impl Context {
             let shown = self.shown(&question);
             let on_timeout: OnTimeout =
                 serde_json::from_value(shown["on_timeout"].clone()).unwrap_or_default();
+            if answer == Answer::Withdrawn
+                && let Some(refused) = self.replanned(subject.turn(self).as_ref())
+            {
+                return Ok(Cleared::Instead(Err(refused)));
+            }
             match meant(answer, on_timeout) {
                 Meant::Instead(result) => return Ok(Cleared::Instead(result)),
                 Meant::Stop(error) => return Err(error),
@@ -369,9 +407,27 @@ impl Context {
         let key = format!("{question}#paused");
         if !self.is_done(&key) {
             self.effect(&key, Effect::repeatable(), |_| async { Ok(json!(true)) }).await?;
-            self.cell.emit(Event::Paused { by: Actor::new("system") });
+            self.cell.emit(Event::Paused { by: Actor::new("system"), reason: None });
         }
         Ok(())
+    }
+
+    /// What an agent is told of a call that is not made because a person rejected another one of the same turn and
+    /// wants all of it thought over.
+    fn replanned(&self, turn: Option<&Name>) -> Option<ErrorInfo> {
+        let turn = turn?;
+        let inner = self.cell.lock();
+        inner.state.requests.values().find_map(|asked| {
+            let Some(Answer::Decided { decision, by }) = &asked.answer else { return None };
+            let tool = asked.body.context["tool"].as_str().unwrap_or_default();
+            (asked.body.withdraws(decision) == Some(turn)).then(|| {
+                let message = format!(
+                    "this call was not made: {by} denied another call of the same turn ({tool}). \
+                     Think again about what is still to be done."
+                );
+                ErrorInfo::new("withdrawn", message)
+            })
+        })
     }
 
     /// The number of a question that was asked.
@@ -379,7 +435,7 @@ impl Context {
         self.cell.lock().state.open.get(&self.activation)?.asked.get(key).copied()
     }
 
-    fn was_asked(&self, key: &str) -> bool {
+    pub(crate) fn was_asked(&self, key: &str) -> bool {
         self.number(key).is_some()
     }
 

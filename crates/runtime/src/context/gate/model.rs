@@ -99,6 +99,7 @@ impl Context {
             messages: vec![Arc::new(Message::user(action.to_json().to_string()))],
             tools: Arc::new([]),
             output: Some(Arc::new(schema())),
+            sent: None,
         });
         let Ok(reply) = tokio::time::timeout(judge.timeout.to_std(), asked).await else {
             // Kept, so that it is not waited for again.

@@ -1,7 +1,6 @@
 //! The question about a call, and what its answer means.
 
 use serde_json::{Value, json};
-use signoff_core::deciders::Deciders;
 use signoff_core::journal::ErrorInfo;
 use signoff_core::policy::{Action, ActionKind, Judgement, OnTimeout};
 use signoff_core::request::{RequestBody, Risk};
@@ -73,6 +72,7 @@ impl Context {
             allowed: allowed.to_vec(),
             reasons: judged.reasons.iter().map(ToString::to_string).collect(),
             risk: Some(risk.unwrap_or(Risk::Medium)),
+            siblings: judged.siblings,
             ..RequestBody::input(prompt)
         }
     }
@@ -119,12 +119,7 @@ impl Context {
             Some(stage) => vec![stage.who.clone()],
             None => judged.who.clone(),
         };
-        let deciders = Deciders::new(who, &initiator);
-        if !deciders.is_anybody() {
-            let names: Vec<String> = deciders.who.iter().map(ToString::to_string).collect();
-            asked.who = Some(names.join(" and "));
-            asked.deciders = Some(Box::new(deciders));
-        }
+        asked.put_to(who, &initiator);
         asked.remind = judged.remind;
         let on_timeout = match judged.within {
             _ if stage >= judged.escalation.len() && stage > 0 => judged.finally,

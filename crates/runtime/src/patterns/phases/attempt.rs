@@ -46,7 +46,14 @@ impl Work<'_> {
             };
             if self.asks.on_error {
                 let body = self.error_question(place, step, attempt, &error, over);
-                match self.ctx.ask(&format!("error{at}"), body).await? {
+                let key = format!("error{at}");
+                let mut answer = self.ctx.ask(&key, body.clone()).await?;
+                if let Answer::Decided { decision: Decision::Rollback { feedback }, by } = answer {
+                    self.remark(place, Timing::Error, by, feedback);
+                    let body = self.rolled_back(&key, place, body).await?;
+                    answer = self.ctx.ask(&format!("{key}/undone"), body).await?;
+                }
+                match answer {
                     Answer::Decided { decision: Decision::Retry { feedback }, by } => {
                         self.remark(place, Timing::Error, by, feedback);
                     }

@@ -30,6 +30,7 @@ enum Before {
 enum After {
     GoOn,
     Redo,
+    Skip,
     Replan,
 }
 
@@ -81,8 +82,9 @@ impl Work<'_> {
                 redo += 1;
                 continue;
             }
-            let how = if tried.result.is_some() { StepEnd::Done } else { StepEnd::Skipped };
-            let result = tried.result.unwrap_or_default();
+            let result = tried.result.filter(|_| !matches!(after, After::Skip));
+            let how = if result.is_some() { StepEnd::Done } else { StepEnd::Skipped };
+            let result = result.unwrap_or_default();
             self.end(place, step, how, result, (attempts, redo), over);
             return Ok(matches!(after, After::Replan));
         }
@@ -158,11 +160,24 @@ impl Work<'_> {
         let wanted = self.asks.approval.after();
         let body = self.after_question(place, step, redo, result, over);
         let action = self.after_action(place, step, result);
-        let (decision, by) = match self.ask(&key, action, wanted, body).await? {
+        let (mut decision, mut by) = match self.ask(&key, action, wanted, body.clone()).await? {
             Reply::NotAsked => return Ok(After::GoOn),
             Reply::Decided(decision, by) => (decision, by),
         };
+        if let Decision::Rollback { feedback } = decision {
+            self.remark(place, Timing::After, by, feedback);
+            let body = self.rolled_back(&key, place, body).await?;
+            let action = self.after_action(place, step, result);
+            match self.ask(&format!("{key}/undone"), action, true, body).await? {
+                Reply::NotAsked => return Ok(After::Skip),
+                Reply::Decided(then, who) => (decision, by) = (then, who),
+            }
+        }
         match decision {
+            Decision::Skip { reason } => {
+                self.remark(place, Timing::After, by, reason);
+                Ok(After::Skip)
+            }
             Decision::Approve { note, .. } => {
                 self.remark(place, Timing::After, by, note);
                 Ok(After::GoOn)

@@ -13,6 +13,7 @@ mod brief;
 mod control;
 mod planning;
 mod question;
+mod rollback;
 mod shown;
 
 use std::sync::Arc;

@@ -28,9 +28,14 @@ impl Work<'_> {
         wanted: bool,
         mut body: RequestBody,
     ) -> Result<Reply, ErrorInfo> {
+        let about = shown_action(&action);
         let judged = self.must_not_be_denied(key, action).await?;
-        if !wanted && judged.outcome != Outcome::Ask {
+        // Gates that insist on asking do so whatever is remembered; the workflow's own settings do not.
+        if judged.outcome != Outcome::Ask && (!wanted || judged.remembered) {
             return Ok(Reply::NotAsked);
+        }
+        if let Some(about) = about {
+            body.context["action"] = about;
         }
         if wanted {
             body.reasons.push("the workflow asks for it".to_owned());
@@ -58,8 +63,11 @@ impl Work<'_> {
         action: Action,
     ) -> Result<Judgement, ErrorInfo> {
         let key = format!("{key}#gate");
-        let judged = if self.ctx.is_done(&key) { None } else { self.ctx.judge_one(&action)? };
-        let judged = judged.unwrap_or_default();
+        let judged = if self.ctx.is_done(&key) {
+            Judgement::default()
+        } else {
+            self.ctx.judge_one(&action).await?
+        };
         let kept = self.ctx.effect(&key, Effect::repeatable(), |_| async { Ok(json!(judged)) });
         let judged: Judgement = serde_json::from_value(Value::clone(&*kept.await?))
             .map_err(|error| ErrorInfo::new("internal", error.to_string()))?;
@@ -107,9 +115,22 @@ impl Work<'_> {
             phase: Some(CONTROL.into()),
             step: Some(place.n),
             targets: vec![step.title.clone(), step.detail.clone()],
+            // A step is not a tool of the same name, and before is not after.
+            implementation: kind.as_str().to_owned(),
             ..Action::tool(step.agent.as_str(), arguments, Effects::READ_ONLY)
         }
     }
+}
+
+/// What an approval of a step is bound to, where it is to be remembered. A plan is approved as it is, each anew.
+fn shown_action(action: &Action) -> Option<Value> {
+    (action.kind != ActionKind::Plan).then(|| {
+        json!({
+            "digest": action.digest(),
+            "tool": action.name,
+            "implementation": action.implementation,
+        })
+    })
 }
 
 pub(super) fn could_not_ask() -> ErrorInfo {

@@ -119,6 +119,9 @@ impl Work<'_> {
         if self.may_replan(place.round) {
             allowed.push(DecisionKind::Revise);
         }
+        if self.ctx.has_applied() {
+            allowed.push(DecisionKind::Rollback);
+        }
         allowed.push(DecisionKind::Abort);
         let mut context = self.step_context(place, over);
         context["work"] = json!(step);
@@ -150,6 +153,9 @@ impl Work<'_> {
         let mut allowed = vec![DecisionKind::Skip, DecisionKind::Abort];
         if left > 0 {
             allowed.insert(0, DecisionKind::Retry);
+        }
+        if self.ctx.has_applied() {
+            allowed.insert(allowed.len() - 1, DecisionKind::Rollback);
         }
         let mut context = self.step_context(place, over);
         context["work"] = json!(step);

@@ -88,6 +88,7 @@ CREATE TABLE requests (
     kind TEXT NOT NULL,
     agent TEXT,                              -- the last of its path
     risk TEXT,
+    turn TEXT,                               -- of its agent, in which others may be asked too
     prompt TEXT NOT NULL,                    -- in lower case, to search in
     status TEXT NOT NULL,
     version BIGINT NOT NULL DEFAULT 1,
@@ -97,6 +98,9 @@ CREATE TABLE requests (
     decision TEXT,
     decided_by TEXT,
     decided_at BIGINT,
+    sent TEXT,                               -- the message that decided it, where a dialect gives messages ids
+    withdrawn TEXT,                          -- why it was taken back, where a decision on another is why
+    deferred_until BIGINT,                   -- it is put off until then
     body TEXT NOT NULL,
     UNIQUE (run, number)
 );
@@ -115,7 +119,7 @@ CREATE TABLE timers (
     no BIGINT PRIMARY KEY,
     due_at BIGINT NOT NULL,
     run BIGINT NOT NULL,
-    what TEXT NOT NULL,                      -- 'timer', 'request', 'reminder' or 'run'
+    what TEXT NOT NULL,                      -- 'timer', 'request', 'reminder', 'deferral' or 'run'
     number BIGINT NOT NULL,                  -- the activation, or the request's number
     key TEXT COLLATE "C" NOT NULL,
     UNIQUE (run, what, number, key)
@@ -196,6 +200,25 @@ CREATE TABLE webhooks (
     lease_node TEXT COLLATE "C",             -- who delivers
     lease_until BIGINT NOT NULL              -- also says when somebody last did
 );
+
+-- Who is told elsewhere how a single run goes on, and how far they were told of its journal.
+CREATE TABLE pushes (
+    run BIGINT NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
+    body TEXT NOT NULL,                      -- where to and with what
+    seq BIGINT NOT NULL,                     -- the last entry they were told of
+    parts BOOLEAN NOT NULL,                  -- runs that are part of it count as well
+    of_parts TEXT NOT NULL DEFAULT '',
+    looked_at BIGINT NOT NULL DEFAULT 0,     -- when those were last looked at
+    failed BIGINT NOT NULL DEFAULT 0,
+    failing_since BIGINT,
+    due_at BIGINT NOT NULL DEFAULT 0,        -- not before
+    lease_node TEXT COLLATE "C",             -- who tells them
+    lease_until BIGINT NOT NULL DEFAULT 0,
+    done BOOLEAN NOT NULL DEFAULT false,     -- they are told nothing more
+    PRIMARY KEY (run, id)
+);
+CREATE INDEX pushes_live ON pushes (due_at) WHERE NOT done;
 
 -- What happens to requests, in order, while there is somebody to be told.
 CREATE TABLE events (

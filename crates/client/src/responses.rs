@@ -1,0 +1,298 @@
+//! Any endpoint that speaks OpenAI's Responses, as a chat; and bridges to workflows that speak it too.
+//!
+//! A plain endpoint is sent everything that was said. As soon as something asks for a person (a `RequestInfoEvent`), the
+//! endpoint is a workflow's: answers are sent to the request, and only new text with a message.
+
+use serde_json::{Value, json};
+use signoff_net::{Client, Method};
+
+use crate::error::ClientError;
+use crate::server::{Address, refused, segment};
+use crate::stream::{Next, Opened, streaming};
+
+/// An endpoint of Responses.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    address: Address,
+    model: String,
+    streams: Client,
+    /// Where the routes begin, after the address.
+    prefix: &'static str,
+    workflow: bool,
+    conversation: Option<String>,
+    history: Vec<Value>,
+}
+
+/// A question that came on the way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// The id to answer.
+    pub id: String,
+    /// Who asks.
+    pub source: String,
+    /// The question.
+    pub prompt: String,
+    /// What was said last: who, and what.
+    pub recent: Vec<(String, String)>,
+    /// What would be accepted, where it is said.
+    pub allowed: Vec<String>,
+}
+
+/// What comes of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// More of the answer.
+    Text(String),
+    /// A person is asked.
+    Asked(Box<Asked>),
+    /// Something happened in a workflow.
+    Event(String),
+    /// It failed.
+    Failed(String),
+    /// Something that this client does not know. It goes on.
+    Strange(String),
+    /// The turn is over.
+    End,
+}
+
+/// A turn under way.
+#[derive(Debug)]
+pub struct Turn {
+    stream: Opened,
+    /// The conversation, once it was said.
+    pub conversation: Option<String>,
+    /// What was answered so far.
+    pub text: String,
+    over: bool,
+}
+
+impl Endpoint {
+    /// A plain endpoint: `OPENAI_BASE_URL`, with its key.
+    pub fn plain(base: &str, key: Option<&str>, model: &str) -> Result<Self, ClientError> {
+        Self::new(base, key, model, "", false)
+    }
+
+    /// A bridge to workflows: `AF_BRIDGE_BASE_URL`.
+    pub fn bridge(base: &str, model: &str) -> Result<Self, ClientError> {
+        Self::new(base, None, model, "/v1", true)
+    }
+
+    fn new(
+        base: &str,
+        key: Option<&str>,
+        model: &str,
+        prefix: &'static str,
+        workflow: bool,
+    ) -> Result<Self, ClientError> {
+        let base = base.trim_end_matches('/').trim_end_matches("/responses");
+        Ok(Self {
+            address: Address::new(base, key)?,
+            model: model.to_owned(),
+            streams: streaming()?,
+            prefix,
+            workflow,
+            conversation: None,
+            history: Vec::new(),
+        })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// The model, or the workflow.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Whether there is a workflow behind it.
+    pub fn is_workflow(&self) -> bool {
+        self.workflow
+    }
+
+    /// Sends a message.
+    pub async fn send(&mut self, text: &str) -> Result<Turn, ClientError> {
+        self.history.push(json!({ "role": "user", "content": text }));
+        let input = if self.workflow { text.into() } else { Value::from(self.history.clone()) };
+        let mut body = json!({ "model": self.model, "input": input, "stream": true });
+        if self.workflow
+            && let Some(conversation) = &self.conversation
+        {
+            body["conversation"] = conversation.as_str().into();
+        }
+        self.open(&format!("{}/responses", self.prefix), &body).await
+    }
+
+    /// Answers a question.
+    pub async fn answer(&mut self, id: &str, content: &Value) -> Result<Turn, ClientError> {
+        let path = format!("{}/workflows/{}/send_responses", self.prefix, segment(&self.model));
+        let mut body = json!({ "responses": { id: content }, "stream": true });
+        if let Some(conversation) = &self.conversation {
+            body["conversation"] = conversation.as_str().into();
+        }
+        match self.open(&path, &body).await {
+            // A bridge without that route takes the next text as the answer.
+            Err(ClientError::Refused(why))
+                if matches!(why.status, 404 | 405) && why.code != "unknown_request" =>
+            {
+                let text = content.as_str().map_or_else(|| content.to_string(), Into::into);
+                self.send(&text).await
+            }
+            other => other,
+        }
+    }
+
+    /// Keeps what came of a turn.
+    pub fn took(&mut self, turn: &Turn) {
+        if !turn.text.is_empty() {
+            self.history.push(json!({ "role": "assistant", "content": turn.text }));
+        }
+        if turn.conversation.is_some() {
+            self.conversation.clone_from(&turn.conversation);
+        }
+    }
+
+    /// Something asked for a person: it is a workflow from now on.
+    pub fn turn_to_workflow(&mut self) {
+        self.workflow = true;
+    }
+
+    async fn open(&self, path: &str, body: &Value) -> Result<Turn, ClientError> {
+        let request = self.address.request(Method::POST, path, Some(body))?;
+        let response = self.streams.send(request).await?;
+        let status = response.status().as_u16();
+        if status != 200 {
+            let body = response.beginning(64 * 1024).await;
+            return Err(refused(status, &serde_json::from_slice(&body).unwrap_or_default()));
+        }
+        let conversation = self.conversation.clone();
+        Ok(Turn { stream: Opened::new(response), conversation, text: String::new(), over: false })
+    }
+}
+
+impl Turn {
+    /// What comes next. After `End` it is `End` again.
+    pub async fn next(&mut self) -> Said {
+        loop {
+            if self.over {
+                return Said::End;
+            }
+            match self.stream.next().await {
+                Next::Event(name, data) => {
+                    if let Some(said) = self.read(&name, &data) {
+                        return said;
+                    }
+                }
+                Next::Garbage(text) => {
+                    return Said::Strange(format!("something that is not JSON: {text}"));
+                }
+                Next::End => self.over = true,
+                Next::Broke(problem) => {
+                    self.over = true;
+                    return Said::Failed(format!("the answer broke off: {problem}"));
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, name: &str, data: &Value) -> Option<Said> {
+        let kind = data["type"].as_str().unwrap_or(name);
+        let text = |at: &str| data.pointer(at).and_then(Value::as_str).map(ToOwned::to_owned);
+        match kind {
+            "[DONE]" => {
+                self.over = true;
+                None
+            }
+            "response.created" | "response.in_progress" => {
+                let id =
+                    text("/response/conversation/id").or_else(|| text("/response/conversation"));
+                self.conversation = id.or(self.conversation.take());
+                None
+            }
+            "response.output_text.delta" => {
+                let delta = text("/delta")?;
+                self.text.push_str(&delta);
+                Some(Said::Text(delta))
+            }
+            "response.trace.complete" | "response.trace.completed" => {
+                let asks = data["data"]["event_type"] == "RequestInfoEvent";
+                asks.then(|| asked(data)).flatten().map(|asked| Said::Asked(Box::new(asked)))
+            }
+            "response.request_info.requested" => Some(Said::Asked(Box::new(requested(data))))
+                .filter(|_| text("/request_id").is_some()),
+            "response.workflow_event.complete" | "response.workflow_event.completed" => {
+                let what = text("/data/event_type").unwrap_or_else(|| "event".to_owned());
+                let who =
+                    text("/data/executor_id").map(|who| format!(" {who}")).unwrap_or_default();
+                Some(Said::Event(format!("{what}{who}")))
+            }
+            "response.output_item.added" | "response.output_item.done" => {
+                let action = data["item"]["type"] == "executor_action";
+                let who = text("/item/executor_id").unwrap_or_default();
+                let status = text("/item/status").unwrap_or_default();
+                action.then(|| Said::Event(format!("{who} {status}")))
+            }
+            "response.completed" => None,
+            "response.failed" | "response.incomplete" | "response.error" | "error" => {
+                let why = text("/response/error/message")
+                    .or_else(|| text("/error/message"))
+                    .or_else(|| text("/message"))
+                    .or_else(|| text("/response/incomplete_details/reason"));
+                Some(Said::Failed(why.unwrap_or_else(|| "it failed".to_owned())))
+            }
+            // Of the rest, what belongs to Responses is known and says nothing new.
+            other if other.starts_with("response.") => None,
+            other => Some(Said::Strange(format!("an event `{other}` that is not known here"))),
+        }
+    }
+}
+
+/// A question as older clients have it.
+fn asked(data: &Value) -> Option<Asked> {
+    let info = [
+        &data["data"]["data"]["request_info"],
+        &data["data"]["request_info"],
+        &data["request_info"],
+    ]
+    .into_iter()
+    .find(|it| it.is_object())?;
+    let inner = &info["data"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let said = |message: &Value| {
+        let who = message["author_name"].as_str().or(message["role"].as_str()).unwrap_or_default();
+        (who.to_owned(), text(&message["text"]))
+    };
+    let recent: Vec<_> = inner["conversation"].as_array().into_iter().flatten().map(said).collect();
+    let source = inner["awaiting_agent_id"].as_str().or(info["source_executor_id"].as_str());
+    Some(Asked {
+        id: info["request_id"].as_str()?.to_owned(),
+        source: source.unwrap_or_default().to_owned(),
+        prompt: text(if inner["question"].is_string() {
+            &inner["question"]
+        } else {
+            &inner["prompt"]
+        }),
+        recent: recent.into_iter().rev().take(5).rev().collect(),
+        allowed: words(&inner["allowed"]),
+    })
+}
+
+/// The same as it is told today.
+fn requested(data: &Value) -> Asked {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let inner = &data["request_data"];
+    let prompt = inner["prompt"].as_str().map_or_else(|| inner.to_string(), Into::into);
+    Asked {
+        id: text(&data["request_id"]),
+        source: text(&data["source_executor_id"]),
+        prompt,
+        recent: Vec::new(),
+        allowed: Vec::new(),
+    }
+}
+
+fn words(list: &Value) -> Vec<String> {
+    let words = list.as_array().into_iter().flatten();
+    words.filter_map(|word| word.as_str().map(ToOwned::to_owned)).collect()
+}

@@ -1,0 +1,101 @@
+//! A request as a card, in the blocks that Slack knows.
+
+use serde_json::{Value, json};
+use signoff_store::Happened;
+
+use super::News;
+
+/// The longest header and button, in characters.
+const HEADER: usize = 150;
+/// The longest text of a section, in characters. Less than Slack takes: what is escaped is longer.
+const SECTION: usize = 2_500;
+/// The longest fallback text.
+const TEXT: usize = 600;
+
+/// What is posted: a card while a request waits, a line when it is settled.
+pub(super) fn card(news: &News, link: Option<&str>) -> Value {
+    let request = &news.request;
+    let waits = request["status"] == "pending";
+    let line = line(news, waits);
+    if !waits {
+        return json!({ "text": line, "blocks": [section(&line)] });
+    }
+    let word = |name: &str| request[name].as_str().unwrap_or_default();
+    let mut blocks = vec![
+        json!({ "type": "header", "text": {
+            "type": "plain_text", "text": cut(&head(news.what, word("workflow")), HEADER), "emoji": false,
+        }}),
+        section(&escaped(&cut(word("prompt"), SECTION))),
+    ];
+    if let Some(summary) = request["preview"]["summary"].as_str() {
+        let text = format!("*What would happen:* {}", escaped(&cut(summary, SECTION)));
+        blocks.push(section(&text));
+    }
+    let why: Vec<&str> =
+        request["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if !why.is_empty() {
+        blocks.push(section(&format!("*Why:* {}", escaped(&cut(&why.join("; "), SECTION)))));
+    }
+    let mut facts = vec![format!("`{}`", word("id"))];
+    for (name, label) in [("risk", "risk"), ("who", "for"), ("expires_at", "until")] {
+        if let Some(fact) = request[name].as_str() {
+            facts.push(format!("{label} {}", escaped(&cut(fact, HEADER))));
+        }
+    }
+    let facts = facts.join(" · ");
+    blocks.push(json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": facts }] }));
+    if let Some(link) = link {
+        blocks.push(json!({ "type": "actions", "elements": [{
+            "type": "button", "action_id": "open", "url": link,
+            "text": { "type": "plain_text", "text": "Look at it" },
+        }]}));
+    }
+    json!({ "text": line, "blocks": blocks })
+}
+
+fn section(text: &str) -> Value {
+    json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })
+}
+
+fn head(what: Happened, workflow: &str) -> String {
+    match what {
+        Happened::Reminded => format!("{workflow} still waits for an answer"),
+        Happened::Reopened => format!("{workflow} waits again"),
+        Happened::Deferred => format!("{workflow} waits, put off"),
+        _ => format!("{workflow} asks"),
+    }
+}
+
+/// All of it in a line, for notifications and for what is settled.
+fn line(news: &News, waits: bool) -> String {
+    let request = &news.request;
+    let (prompt, id) = (request["prompt"].as_str(), request["id"].as_str());
+    let prompt = escaped(&cut(prompt.unwrap_or_default(), TEXT));
+    let (decision, by) = (&request["decision"]["decision"], &request["decision"]["by"]);
+    let settled = match (waits, request["status"].as_str(), decision.as_str()) {
+        (true, ..) => return prompt,
+        (_, Some("decided"), Some(decision)) => {
+            let by = escaped(&cut(by.as_str().unwrap_or_default(), HEADER));
+            format!("Decided by {by}: {decision}")
+        }
+        (_, Some("expired"), _) => "Nobody answered in time".to_owned(),
+        _ => match request["withdrawn"].as_str() {
+            Some(why) => format!("Taken back: {}", escaped(&cut(why, TEXT))),
+            None => "Taken back".to_owned(),
+        },
+    };
+    format!("{settled} · {prompt} (`{}`)", id.unwrap_or_default())
+}
+
+/// The text with what means something to Slack made plain.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    if text.chars().count() <= longest {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(longest - 1).collect();
+    format!("{kept}…")
+}

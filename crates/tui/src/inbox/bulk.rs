@@ -1,0 +1,64 @@
+//! One decision for several requests, after they were looked at.
+
+use signoff_core::decision::Then;
+use signoff_core::request::RequestStatus;
+use signoff_core::{Decision, DecisionKind, RequestId};
+
+use super::{Effect, Focus, Inbox};
+
+/// The most that are decided at once, which is what the server takes.
+const MOST: usize = 200;
+
+/// What is about to be decided.
+#[derive(Clone, Debug)]
+pub(super) struct Bulk {
+    pub(super) approve: bool,
+    /// Those it covers.
+    pub(super) covers: Vec<(RequestId, u32, String)>,
+    /// Those that do not accept it, and why.
+    pub(super) leaves: Vec<(String, &'static str)>,
+    pub(super) scrolled: usize,
+}
+
+impl Inbox {
+    /// Shows what a decision for all that are marked would cover.
+    pub(super) fn begin_bulk(&mut self, approve: bool) {
+        let kind = if approve { DecisionKind::Approve } else { DecisionKind::Reject };
+        let (mut covers, mut leaves) = (Vec::new(), Vec::new());
+        for row in self.rows.iter().filter(|row| self.marked.contains(&row.request.id)) {
+            let body = &row.request.body;
+            if row.request.status != RequestStatus::Pending {
+                leaves.push((row.question.clone(), "it is answered already"));
+            } else if !body.allowed.contains(&kind) {
+                leaves.push((
+                    row.question.clone(),
+                    if approve { "it cannot be approved" } else { "it cannot be denied" },
+                ));
+            } else if covers.len() >= MOST {
+                leaves.push((row.question.clone(), "200 at once are the most"));
+            } else {
+                covers.push((row.request.id.clone(), row.request.version, row.question.clone()));
+            }
+        }
+        if covers.is_empty() && leaves.is_empty() {
+            return self.say("nothing is marked: Space marks one, * all that are shown", true);
+        }
+        self.bulk = Some(Bulk { approve, covers, leaves, scrolled: 0 });
+        self.focus = Focus::Bulk;
+    }
+
+    /// Decides what was shown.
+    pub(super) fn end_bulk(&mut self) -> Vec<Effect> {
+        self.focus = Focus::List;
+        let Some(bulk) = self.bulk.take() else { return Vec::new() };
+        if bulk.covers.is_empty() {
+            return Vec::new();
+        }
+        let decision =
+            if bulk.approve { Decision::approve() } else { Decision::reject(None, Then::Continue) };
+        self.busy.extend(bulk.covers.iter().map(|(id, ..)| id.clone()));
+        self.say(format!("{} are sent …", bulk.covers.len()), false);
+        let items = bulk.covers.into_iter().map(|(id, version, _)| (id, version, decision.clone()));
+        vec![Effect::Many(items.collect())]
+    }
+}

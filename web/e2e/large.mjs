@@ -1,0 +1,66 @@
+// A lot at once stays smooth: no task of the page takes more than 100 ms while somebody scrolls. Run alone, since it measures.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { closeBrowser, done, open, until, withServer } from "./support.mjs";
+
+after(closeBrowser);
+const WIDE = 100;
+const many = `workflow: many\npattern: graph\nstart: begin\nexecutors:\n  begin: { transform: '"go"' }\n${Array.from({ length: WIDE }, (_, n) => `  ask${n}: { ask: { prompt: "Question ${n}, which has some words to it?", kind: approval } }\n`).join("")}edges:\n  - { from: begin, to: [${Array.from({ length: WIDE }, (_, n) => `ask${n}`).join(", ")}] }\n`;
+const long = `workflow: long\npattern: graph\nstart: a\nlimits: { activations: 10000 }\nexecutors:\n  a: { transform: '"to and"' }\n  b: { transform: '"fro"' }\nedges:\n  - { from: a, to: b }\n  - { from: b, to: a, max: 1050 }\n`;
+
+/** The longest task while `box` is scrolled from end to end; the best of some tries, since other programs run as well. */
+async function scrolls(page, box) {
+  const tries = [];
+  for (let n = 0; n < 4; n += 1) {
+    const longest = await page.evaluate(async (selector) => {
+      const list = document.querySelector(selector);
+      let longest = 0;
+      const watch = new PerformanceObserver((found) => found.getEntries().forEach((it) => (longest = Math.max(longest, it.duration))));
+      watch.observe({ type: "longtask" });
+      for (let step = 0; step <= 120; step += 1) {
+        list.scrollTop = ((list.scrollHeight - list.clientHeight) * (step <= 60 ? step : 120 - step)) / 60;
+        await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 0)));
+      }
+      await new Promise((go) => setTimeout(go, 100));
+      watch.disconnect();
+      return longest;
+    }, box);
+    tries.push(longest);
+    if (longest <= 100) break;
+  }
+  console.log(`longest tasks while scrolling ${box}: ${tries.map((it) => `${Math.round(it)} ms`).join(", ")} (0: none over 50 ms)`);
+  assert(tries.at(-1) <= 100, `${box}: ${tries}`);
+}
+
+test("an inbox of 10,000 requests is scrolled without a stop", async () => {
+  await withServer({ "many.yaml": many }, async (server) => {
+    for (let n = 0; n < 10_000 / WIDE; n += 1) await server.start("many");
+    await until(async () => (await server.get("/v1/requests/count?status=pending")).count === 10_000, "10,000 wait", 120_000);
+    const page = await open(server);
+    await page.getByText("10,000 requests").waitFor({ timeout: 60_000 });
+    assert((await page.locator(".rows li").count()) < 60, "only what is in sight is there");
+    await scrolls(page, ".rows .virtual");
+    assert.equal(await page.title(), "(10000) Inbox · Signoff");
+    await page.getByLabel("Search in questions").fill("Question 77");
+    await page.getByText("100 requests of 10,000").waitFor();
+    await done(page);
+  });
+});
+
+test("a run of 2,000 events too", async () => {
+  await withServer({ "long.yaml": long }, async (server) => {
+    const run = await server.start("long", "x");
+    const { head, status } = await until(async () => {
+      const found = await server.get(`/v1/runs/${run}`);
+      return found.status === "running" ? undefined : found;
+    }, "it ends", 60_000);
+    assert(head >= 2000, `${status}: ${head} entries`);
+    const page = await open(server, `/runs/${run}?tab=events`);
+    await page.getByText(`${head.toLocaleString("en")} events`).waitFor();
+    await scrolls(page, ".events .virtual");
+    await page.getByRole("tab", { name: "Timeline" }).click();
+    await page.getByLabel("Timeline").getByRole("listitem").first().waitFor();
+    await scrolls(page, ".many .virtual");
+    await done(page);
+  });
+});

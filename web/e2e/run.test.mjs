@@ -1,0 +1,319 @@
+// Runs: addresses, graph, timeline, what was said, events, forks, output. (F2, F3, F4, F13, F14, F15, F16, F22, F23, F24)
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, test } from "node:test";
+import { join } from "node:path";
+import * as flows from "./flows.mjs";
+import { accessible, closeBrowser, done, open, PARTY, picture, Place, root, until, wire, withServer } from "./support.mjs";
+
+after(closeBrowser);
+const files = { "ask.yaml": flows.approval, "relay.yaml": flows.relay, "relay.script.yaml": flows.relayScript, "fails.yaml": flows.fails, "hours.yaml": flows.hours };
+const tab = (page, name) => page.getByRole("tab", { name }).click();
+const node = (page, name) => page.getByLabel("Graph").getByRole("link", { name });
+
+test("F2: every run, step, entry and request has an address that opens it", async () => {
+  await withServer(files, async (server) => {
+    const run = await server.start("event_planner", PARTY);
+    const request = await server.asks(run);
+    const page = await open(server, `/runs/${run}`, { allow: [/404/] });
+    await node(page, /Venue specialist/).click();
+    await page.waitForURL(/\/runs\/[^/]+\/steps\/2$/);
+    const step = page.url();
+    await tab(page, "Events");
+    await page.getByRole("link", { name: /asked/ }).click();
+    await page.waitForURL(/\/entries\/10/);
+    const entry = page.url();
+    for (const [url, shows] of [
+      [step, page.getByRole("heading", { name: "venue" })],
+      [entry, page.getByRole("heading", { name: "Entry 10: asked" })],
+      [`${server.url}/runs/${run}`, page.getByRole("heading", { name: PARTY })],
+      [`${server.url}/requests/${request}`, page.getByRole("radio", { name: /Union Hall/ })],
+      [`${server.url}/workflows/event_planner`, page.getByRole("heading", { name: "event_planner" })],
+    ]) {
+      await page.goto("about:blank");
+      await page.goto(url);
+      await shows.waitFor();
+    }
+    await page.goBack();
+    await page.goto(`${server.url}/runs/run_nope`);
+    await page.getByText("there is no run `run_nope`").waitFor();
+    await accessible(page, "a run that is not there");
+    // What is no address of the page is an error in JSON, as before.
+    for (const path of ["/nope", "/runs/a/b", "/v1/nope", "/app.map"]) {
+      const { status, value } = await server.call("GET", path);
+      assert.deepEqual([path, status, value.error.code], [path, 404, "unknown_route"]);
+    }
+    await done(page);
+  });
+});
+
+test("F3: the graph lives: working, waiting for a person, done, how often", async () => {
+  await withServer(files, async (server) => {
+    const run = await server.start("event_planner", PARTY);
+    await server.asks(run);
+    const page = await open(server, `/runs/${run}`);
+    await node(page, "Venue specialist waiting for a person, 1 visit").waitFor();
+    await page.getByLabel("Budget analyst not yet").waitFor();
+    await accessible(page, "a run that waits");
+    await picture(page, "run-waiting");
+    await page.getByRole("link", { name: /venue waits for you/ }).click();
+    await page.getByRole("radio", { name: /Union Hall/ }).check();
+    await page.getByRole("button", { name: "Send answer" }).click();
+    await page.getByRole("link", { name: "Watch the run" }).click();
+    await node(page, "Venue specialist done, 1 visit").waitFor();
+    await node(page, "Budget analyst waiting for a person, 1 visit").waitFor();
+    // The same in words, for those who do not see the graph.
+    await page.getByRole("row", { name: /budget Waiting for a person/ }).waitFor();
+    await server.decide(await server.asks(run), { decision: "approve" });
+    await node(page, "Catering coordinator waiting for a person, 1 visit").waitFor();
+    const research = await server.start("research_task", "Analyse the sales data and report");
+    await page.goto(`${server.url}/runs/${research}`);
+    for (let n = 0; n < 4; n += 1) await server.decide(await server.asks(research), { decision: "approve" });
+    await page.getByRole("link", { name: /^Controller done, ×2, 2 visits$|^control done, ×2, 2 visits$/i }).waitFor();
+    await done(page);
+  });
+});
+
+test("what a model says is seen as it comes, and once", async () => {
+  await withServer(files, async (server) => {
+    const run = await server.start("relay", "go");
+    const page = await open(server, `/runs/${run}?tab=conversation`);
+    await page.getByText("is saying").waitFor();
+    const partly = await page.locator(".live .md").innerText();
+    assert(partly.length > 0 && !partly.includes("twelve"), partly);
+    await page.getByText(/eleven twelve/).waitFor();
+    await until(async () => (await page.getByText("is saying").count()) === 0, "it was said");
+    assert.equal(await page.getByText(/eleven twelve/).count(), 1);
+    await page.getByText("Completed").first().waitFor();
+    await done(page);
+  });
+});
+
+test("F4, F14: true durations, people's apart and foldable; tokens and cost for each step", async () => {
+  const place = new Place(files);
+  place.write("../planner.yaml", readFileSync(join(root, "examples/workflows/event_planner/script.yaml"), "utf8"));
+  place.write("../signoff.toml", '[models.default]\nprovider = "scripted"\nscript = "planner.yaml"\nprices = { input = 3.0, output = 15.0 }\n');
+  let server;
+  try {
+    server = await place.serve();
+    const run = await server.start("event_planner", PARTY);
+    await server.asks(run);
+    await new Promise((go) => setTimeout(go, 1200));
+    await server.party(run);
+    const journal = await server.journal(run);
+    const page = await open(server, `/runs/${run}?tab=timeline`);
+    const line = page.getByLabel("Timeline");
+    const venue = await line.getByRole("img", { name: /^venue,/ }).getAttribute("aria-label");
+    const took = journal.filter((it) => it.type === "effect" && it.activation === 2).reduce((sum, it) => sum + (it.took ?? 0), 0);
+    const [asked, decided] = ["asked", "decided"].map((type) => Date.parse(journal.find((it) => it.type === type).at));
+    assert(venue.includes(`${took < 1 ? "0" : took} ms of work`), `${venue}: ${took}`);
+    const people = Number(/([\d.]+) s waiting for people/.exec(venue)[1]);
+    assert(Math.abs(people - (decided - asked) / 1000) < 0.06, `${venue}: ${decided - asked}`);
+    const width = async () => (await line.locator(".bar.human").first().boundingBox()).width;
+    const folded = await width();
+    await accessible(page, "a timeline");
+    await page.getByLabel("Fold time in which only people were waited for").uncheck();
+    await until(async () => (await width()) > folded * 5, "people's time is drawn as long as it was");
+    await picture(page, "timeline");
+    // Tokens and cost: of each step, of each call, of the run.
+    const usage = (await server.get(`/v1/runs/${run}`)).usage;
+    await page.getByText(`${(usage.input + usage.output).toLocaleString("en")} tokens`).waitFor();
+    const cost = usage.cost ?? 0;
+    if (cost) await page.getByText(`cost ${(cost / 1e9).toLocaleString("en", { maximumSignificantDigits: 3 })}`).waitFor();
+    const mine = journal.filter((it) => it.activation === 2 && it.outcome?.reply).map((it) => it.outcome.reply.usage);
+    const sum = (name) => mine.reduce((all, it) => all + it[name], 0).toLocaleString("en");
+    await page.getByRole("row", { name: new RegExp(`venue.*${sum("input")} \\+ ${sum("output")}`) }).waitFor();
+    await page.getByRole("row", { name: /venue/ }).getByRole("link").click();
+    await page.getByText(`${mine[0].input.toLocaleString("en")} + ${mine[0].output.toLocaleString("en")} tokens`).waitFor();
+    await accessible(page, "a step");
+    assert(cost > 0, "the model has a price");
+    await done(page);
+  } finally {
+    server?.child.kill("SIGKILL");
+    place.remove();
+  }
+});
+
+test("F13: an earlier answer is changed in a fork, and the branches stand side by side", async () => {
+  await withServer(files, async (server) => {
+    const run = await server.start("event_planner", PARTY);
+    await server.party(run);
+    const page = await open(server, `/runs/${run}?tab=decisions`);
+    await accessible(page, "decisions");
+    await page.locator(".card", { hasText: "Which one do you prefer?" }).getByRole("button", { name: "Fork with another answer…" }).click();
+    await page.getByRole("radio", { name: "Union Hall" }).check();
+    await accessible(page, "a fork");
+    await page.getByRole("button", { name: "Fork and compare" }).click();
+    await page.waitForURL(/\/compare\//);
+    const fork = page.url().split("/").pop();
+    for (const answer of [{ decision: "approve" }, { decision: "respond", content: "vegan" }]) await server.decide(await server.asks(fork), answer);
+    await page.getByRole("row", { name: /Which one do you prefer.*The Glasshouse.*Union Hall/ }).waitFor();
+    await page.getByText("Both share their first 10 entries").waitFor();
+    await page.getByLabel("Output of the fork").getByText("Union Hall").first().waitFor();
+    await page.getByLabel("What differs in the outputs").getByText(/Union Hall/).first().waitFor();
+    await accessible(page, "a comparison");
+    await picture(page, "compare");
+    // The old run is as it was, and knows of its fork.
+    assert.match((await server.get(`/v1/runs/${run}`)).output, /The Glasshouse/);
+    await page.goto(`${server.url}/runs/${run}`);
+    await page.getByRole("link", { name: "fork at entry 10" }).click();
+    await page.getByRole("link", { name: "fork at entry 10: compare" }).waitFor();
+    // Any place of the journal is one to go on from.
+    await page.goto(`${server.url}/runs/${run}/entries/25`);
+    await page.getByRole("button", { name: "Fork from here" }).click();
+    await page.waitForURL((url) => !url.pathname.includes(run));
+    await page.getByRole("link", { name: "fork at entry 25: compare" }).waitFor();
+    await page.getByRole("link", { name: /catering waits for you/ }).waitFor();
+    await done(page);
+  });
+});
+
+test("F15: events with filter, raw JSON, copy and download", async () => {
+  await withServer(files, async (server) => {
+    const run = await server.start("event_planner", PARTY);
+    await server.party(run);
+    const page = await open(server, `/runs/${run}?tab=events`, { permissions: ["clipboard-read", "clipboard-write"] });
+    const journal = await server.journal(run);
+    await page.getByText(`${journal.length} events`).waitFor();
+    await page.getByLabel("Type", { exact: true }).selectOption("decided");
+    await page.getByText("3 events").waitFor();
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
+    const kept = readFileSync(await file.path(), "utf8").trim().split("\n").map(JSON.parse);
+    assert.deepEqual(kept, journal.filter((it) => it.type === "decided"));
+    await page.getByLabel("Type", { exact: true }).selectOption("");
+    await page.getByLabel("Search in events").fill("green fork");
+    await until(async () => (await page.locator(".event").count()) < 15, "fewer events");
+    await page.locator(".event").first().click();
+    await page.getByRole("heading", { name: /^Entry \d+/ }).waitFor();
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
+    assert.deepEqual(copied, journal.find((it) => it.seq === copied.seq));
+    await accessible(page, "events");
+    await picture(page, "events");
+    await done(page);
+  });
+});
+
+test("F16: pause and cancel with a reason, resume, retry; the record says who, when and what", async () => {
+  await withServer(files, async (server) => {
+    const run = await server.start("ask");
+    const request = await server.asks(run);
+    const page = await open(server, `/runs/${run}`);
+    await page.getByRole("button", { name: "Pause" }).click();
+    await accessible(page, "asking why");
+    await page.getByLabel("Why?").fill("lunch");
+    await page.getByRole("button", { name: "Pause the run" }).click();
+    await page.getByText("Paused", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByText("Waiting for a person").first().waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByLabel("Why?").fill("not needed");
+    await page.getByRole("button", { name: "Cancel the run" }).click();
+    await page.getByText("Cancelled").first().waitFor();
+    await tab(page, "Events");
+    await page.getByRole("link", { name: /paused by local: lunch/ }).waitFor();
+    await page.getByRole("link", { name: /run_cancelled by local: not needed/ }).waitFor();
+    // Tried again, it asks again; nothing of the old one changes.
+    await page.getByRole("button", { name: "Retry" }).click();
+    await page.waitForURL((url) => url.pathname.startsWith("/runs/") && !url.pathname.endsWith(run));
+    await page.getByRole("link", { name: /waits for you: Well\?/ }).click();
+    await page.getByLabel("Remark").fill("now it is");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("The run goes on.").waitFor();
+    assert.equal((await server.get(`/v1/requests/${request}`)).status, "cancelled");
+    await page.getByRole("link", { name: "Audit" }).click();
+    await page.getByText("The chain holds.").waitFor();
+    await page.getByRole("row").filter({ hasText: "local" }).filter({ hasText: "approved (now it is)" }).waitFor();
+    await accessible(page, "the audit");
+    await picture(page, "audit");
+    await done(page);
+  });
+});
+
+test("F22: a connection that is cut in mid-run loses and doubles nothing on the page", async () => {
+  await withServer(files, async (server) => {
+    const cable = await wire(server);
+    const party = await server.start("event_planner", PARTY);
+    await server.asks(party);
+    const run = await server.start("relay", "go");
+    const page = await open(cable, `/runs/${run}?tab=events`, { allow: [/ERR_/, /Failed to load/] });
+    await page.getByRole("link", { name: /started/ }).waitFor();
+    for (let n = 0; n < 5; n += 1) {
+      await new Promise((go) => setTimeout(go, 250));
+      cable.cut();
+    }
+    await page.getByRole("link", { name: /run_completed/ }).waitFor();
+    const whole = (await server.journal(run)).map((it) => it.seq);
+    const seen = async () => (await page.locator(".event .no").allInnerTexts()).map(Number);
+    assert.deepEqual(await seen(), whole, "each entry once, in order");
+    await tab(page, "Conversation");
+    await until(async () => (await page.getByText("eleven twelve").count()) === 1, "what was said is there once");
+    // While nothing gets through, somebody else goes on.
+    await page.goto(`${cable.url}/runs/${party}?tab=events`);
+    await page.getByRole("link", { name: /asked/ }).waitFor();
+    cable.shut();
+    await server.decide(await server.asks(party), { decision: "respond", content: "Union Hall" });
+    await server.asks(party);
+    cable.restore();
+    await until(async () => (await seen()).length === (await server.journal(party)).length, "it catches up");
+    assert.deepEqual(await seen(), (await server.journal(party)).map((it) => it.seq));
+    cable.close();
+    await done(page);
+  });
+});
+
+test("F23: a run is started from a form, from a sample, and again with changes", async () => {
+  await withServer(files, async (server) => {
+    const page = await open(server, "/workflows");
+    await page.getByRole("link", { name: "fails" }).waitFor();
+    await accessible(page, "workflows");
+    await picture(page, "workflows");
+    await page.getByRole("link", { name: "fails" }).click();
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByText("a number is needed").waitFor();
+    await accessible(page, "a workflow");
+    await page.getByRole("button", { name: '{"size":3}' }).click();
+    assert.equal(await page.getByLabel("Size").inputValue(), "3");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.waitForURL(/\/runs\/run_/);
+    await page.getByText("Failed").first().waitFor();
+    await tab(page, "Output");
+    await page.getByRole("link", { name: /^What .* means$/ }).waitFor();
+    await accessible(page, "a run that failed");
+    await page.getByRole("link", { name: "Run again…" }).click();
+    await page.waitForURL(/from=run_/);
+    await until(async () => (await page.getByLabel("Size").inputValue()) === "3", "what it was given is there");
+    await page.getByLabel("Size").fill("5");
+    await page.getByLabel("Size").press("Control+Enter");
+    await page.waitForURL(/\/runs\/run_/);
+    await page.getByText("Completed").first().waitFor();
+    await page.goto(`${server.url}/workflows/event_planner`);
+    await page.getByLabel("Source").getByText("workflow: event_planner").first().waitFor();
+    await picture(page, "workflow");
+    await done(page);
+  });
+});
+
+test("F24: the plan is rendered, copied, and kept as .md and .ics", async () => {
+  await withServer(files, async (server) => {
+    const run = await server.start("event_planner", PARTY);
+    const over = await server.party(run);
+    const page = await open(server, `/runs/${run}`, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.getByRole("heading", { name: "Executive summary" }).waitFor();
+    await page.getByRole("cell", { name: "$750" }).waitFor();
+    await accessible(page, "an output");
+    await picture(page, "run");
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), over.output);
+    const [md] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download .md" }).click()]);
+    assert.equal(md.suggestedFilename(), "event_planner.md");
+    assert.equal(readFileSync(await md.path(), "utf8"), over.output);
+    const [ics] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download .ics" }).click()]);
+    assert.equal(ics.suggestedFilename(), "events.ics");
+    const calendar = readFileSync(await ics.path(), "utf8");
+    assert.match(calendar, /BEGIN:VEVENT[\s\S]*SUMMARY:Party for 30 people[\s\S]*END:VEVENT/);
+    await done(page);
+  });
+});
