@@ -8,6 +8,9 @@ use super::error::{Stop, is_lost};
 use super::wait::wait_for;
 use crate::StoreError;
 
+/// How often something is read while connections break.
+const MAX_TRIES: u32 = 5;
+
 /// The reading connections. They are made when they are first needed.
 #[derive(Debug)]
 pub(super) struct Readers {
@@ -23,19 +26,19 @@ impl Readers {
         Self { connector, idle, returned: Condvar::new() }
     }
 
-    /// Reads something. If the connection breaks meanwhile, it is read again by another, once.
+    /// Reads something. If the connection breaks meanwhile, it is read again by another.
     pub(super) fn read<T>(
         &self,
         what: &impl AsyncFn(&Conn) -> Result<T, Stop>,
     ) -> Result<T, StoreError> {
         let mut place = Place { home: self, conn: self.take() };
-        for again in [true, false] {
+        for again in (0..MAX_TRIES).rev() {
             let conn = match place.conn.take().filter(|conn| !conn.is_closed()) {
                 Some(conn) => conn,
                 None => self.connector.connect_patiently(Work::Read)?,
             };
             match wait_for(what(&conn)) {
-                Err(Stop::Broken(error)) if again && is_lost(&error) => {}
+                Err(Stop::Broken(error)) if again > 0 && is_lost(&error) => {}
                 // It may be inside a transaction that failed: nobody needs it.
                 Err(stop @ Stop::Broken(_)) => return Err(stop.into()),
                 result => {
@@ -44,7 +47,7 @@ impl Readers {
                 }
             }
         }
-        Err(StoreError::Failed("the connection to PostgreSQL broke twice".to_owned()))
+        Err(StoreError::Failed("the connection to PostgreSQL breaks again and again".to_owned()))
     }
 
     fn take(&self) -> Option<Conn> {

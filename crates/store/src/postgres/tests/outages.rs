@@ -37,7 +37,7 @@ async fn cut_connections_are_made_again_and_nothing_is_done_twice() {
             while !stop.load(Ordering::SeqCst) {
                 server.sql("postgres", CUT);
                 cuts += 1;
-                std::thread::sleep(Duration::from_millis(40));
+                std::thread::sleep(Duration::from_millis(100));
             }
             cuts
         })
