@@ -7,13 +7,17 @@ use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
 use signoff_runtime::{Engine, new_id};
 use signoff_server::{CardKey, Channel, McpSettings, Receivers, Webhook};
-use signoff_store::{NodeId, SqliteOptions, SqliteStore, Store};
+use signoff_store::{
+    NodeId, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
+};
 use signoff_tools::Calendar;
 
 use crate::args::Global;
 use crate::config::Config;
+use crate::env;
 use crate::failure::{Failure, Result};
 use crate::library::{Library, Report};
+use crate::place::{Place, without_password};
 use crate::policy;
 use crate::style::printable;
 use crate::traces::Tracing;
@@ -31,35 +35,28 @@ impl App {
         Self { global, node: new_id().into(), traces: Tracing::default() }
     }
 
-    /// The database file.
-    fn database(&self) -> Result<PathBuf> {
-        let Some(store) = &self.global.store else {
-            return Ok(self.global.data_dir.join("signoff.db"));
-        };
-        match store.split_once(':') {
-            Some(("sqlite", path)) if !path.is_empty() => Ok(PathBuf::from(path)),
-            _ if store.starts_with("postgres") => {
-                Err(Failure::usage("PostgreSQL is not in this version yet")
-                    .hint("use --store sqlite:PATH, or leave it out")
-                    .into())
-            }
-            _ => Err(Failure::usage(format!("--store: `{store}` is not a store"))
-                .hint("write sqlite:PATH")
-                .into()),
-        }
+    /// Where runs are kept.
+    fn kept(&self) -> Result<Place> {
+        Place::new(self.global.store.as_deref(), &self.global.data_dir)
     }
 
     /// Where a server of this database says that it is there.
     pub(crate) fn beacon(&self) -> Result<PathBuf> {
-        let mut path = self.database()?.into_os_string();
+        let mut path = match self.kept()? {
+            Place::Sqlite(path) => path.into_os_string(),
+            // A server on this machine, among those that share the database.
+            Place::Postgres(_) => self.global.data_dir.join("postgres").into_os_string(),
+        };
         path.push(".server");
         Ok(path.into())
     }
 
-    /// What the data directory is known by.
+    /// What the store is known by.
     pub(crate) fn place(&self) -> Result<String> {
-        let path = self.database()?;
-        Ok(std::path::absolute(&path).unwrap_or(path).display().to_string())
+        Ok(match self.kept()? {
+            Place::Sqlite(path) => std::path::absolute(&path).unwrap_or(path).display().to_string(),
+            postgres @ Place::Postgres(_) => postgres.shown(),
+        })
     }
 
     /// The store. Made, if it is not there.
@@ -70,17 +67,27 @@ impl App {
     /// The same with so many connections for reading.
     pub(crate) fn store_read_by(&self, readers: Option<usize>) -> Result<Arc<dyn Store>> {
         make_private_folder(&self.global.data_dir)?;
-        let path = self.database()?;
-        let mut options = SqliteOptions::new(&path, Arc::clone(&self.node));
-        options.readers = readers.unwrap_or(options.readers);
-        let store = SqliteStore::open(options)
-            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        Ok(Arc::new(store))
+        let place = self.kept()?;
+        let opened: std::result::Result<Arc<dyn Store>, StoreError> = match &place {
+            Place::Sqlite(path) => {
+                let mut options = SqliteOptions::new(path, Arc::clone(&self.node));
+                options.readers = readers.unwrap_or(options.readers);
+                SqliteStore::open(options).map(|store| Arc::new(store) as _)
+            }
+            Place::Postgres(address) => PostgresOptions::new(address, Arc::clone(&self.node))
+                .map(|options| options.read_by(readers).or_password(env::text(env::PGPASSWORD)))
+                .and_then(PostgresStore::open)
+                .map(|store| Arc::new(store) as _),
+        };
+        Ok(opened.map_err(|error| Failure::usage(format!("{}: {error}", place.shown())))?)
     }
 
     /// The store, if there is one.
     pub(crate) fn existing_store(&self) -> Result<Option<Arc<dyn Store>>> {
-        if self.database()?.exists() { self.store().map(Some) } else { Ok(None) }
+        match self.kept()? {
+            Place::Sqlite(path) if !path.exists() => Ok(None),
+            _ => self.store().map(Some),
+        }
     }
 
     /// The store, or that there is none.
@@ -191,7 +198,7 @@ impl App {
         if global.data_dir != Path::new(".signoff") {
             options.push(("--data-dir", global.data_dir.display().to_string()));
         }
-        options.extend(global.store.clone().map(|store| ("--store", store)));
+        options.extend(global.store.as_deref().map(|it| ("--store", without_password(it))));
         let folders = global.workflows.iter().map(|it| ("--workflows", it.display().to_string()));
         options.extend(folders);
         options.extend(global.config.iter().map(|it| ("--config", it.display().to_string())));

@@ -28,7 +28,7 @@ pub(crate) struct Global {
     /// The folder that holds runs and calendars; made when it is first needed
     #[arg(long, global = true, value_name = "DIR", default_value = ".signoff", env = env::DATA_DIR.name, hide_env = true)]
     pub(crate) data_dir: PathBuf,
-    /// Where runs are kept: sqlite:PATH [default: signoff.db in the data directory]
+    /// Where runs are kept: sqlite:PATH or postgres://… [default: signoff.db in the data directory]
     #[arg(long, global = true, value_name = "STORE", env = env::STORE.name, hide_env = true)]
     pub(crate) store: Option<String>,
     /// A folder with workflows (*.yaml or */workflow.yaml) or a single file; can be given again

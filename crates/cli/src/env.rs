@@ -17,6 +17,12 @@ pub(crate) const DATA_DIR: Variable =
 pub(crate) const STORE: Variable =
     Variable { name: "SIGNOFF_STORE", doc: "where runs are kept, as --store" };
 
+/// The password of the database, so that it need not be in an address.
+pub(crate) const PGPASSWORD: Variable = Variable {
+    name: "PGPASSWORD",
+    doc: "the password of a PostgreSQL store, if its address has none",
+};
+
 /// Folders of workflows.
 pub(crate) const WORKFLOWS: Variable = Variable {
     name: "SIGNOFF_WORKFLOWS",
@@ -161,9 +167,10 @@ pub(crate) const NO_COLOR: Variable =
     Variable { name: "NO_COLOR", doc: "if set to anything, output has no colours" };
 
 /// All of them, in the order in which help shows them.
-pub(crate) const ALL: [Variable; 32] = [
+pub(crate) const ALL: [Variable; 33] = [
     DATA_DIR,
     STORE,
+    PGPASSWORD,
     WORKFLOWS,
     CONFIG,
     TOKEN,

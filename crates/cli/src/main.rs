@@ -16,6 +16,7 @@ mod help;
 mod library;
 mod log;
 mod out;
+mod place;
 mod policy;
 mod show;
 mod style;

@@ -61,6 +61,8 @@ mod phases;
 mod planner;
 #[path = "serve/policy.rs"]
 mod policy;
+#[path = "serve/postgres.rs"]
+mod postgres;
 #[path = "serve/qlaw.rs"]
 mod qlaw;
 #[path = "serve/races.rs"]

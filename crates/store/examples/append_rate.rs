@@ -1,8 +1,11 @@
 //! How many durable appends a second, and at what cost, compared with the smallest write there is.
 //!
-//! `cargo run --release -p signoff-store --example append_rate [callers] [seconds] [directory]`
+//! `cargo run --release -p signoff-store --example append_rate [callers] [seconds] [directory or postgres://…]`
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+#[path = "append_rate/bare.rs"]
+mod bare;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,18 +14,23 @@ use std::time::{Duration, Instant};
 use signoff_core::journal::{Entry, Event, Payload, Started};
 use signoff_core::{Actor, RunId, RunStatus, Tenant, Timestamp};
 use signoff_store::{
-    Append, Claim, Follows, MemoryStore, NewRun, Rest, SqliteOptions, SqliteStore, Store,
+    Append, Claim, Follows, MemoryStore, NewRun, PostgresOptions, PostgresStore, Rest,
+    SqliteOptions, SqliteStore, Store,
 };
 
 fn main() {
     let mut args = std::env::args().skip(1);
     let callers: usize = args.next().map_or(64, |n| n.parse().unwrap());
     let seconds: u64 = args.next().map_or(3, |n| n.parse().unwrap());
-    let directory = tempfile::tempdir_in(args.next().unwrap_or_else(|| ".".into())).unwrap();
+    let place = args.next().unwrap_or_else(|| ".".into());
+    let time = Duration::from_secs(seconds);
+    if place.starts_with("postgres") {
+        return in_postgres(&place, callers, time);
+    }
+    let directory = tempfile::tempdir_in(place).unwrap();
     let path = directory.path().join("rate.db");
     let sqlite = Arc::new(SqliteStore::open(SqliteOptions::new(&path, "rate")).unwrap());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
-    let time = Duration::from_secs(seconds);
 
     for _ in 0..2 {
         let before = sqlite.commits();
@@ -45,6 +53,23 @@ fn main() {
     }
     let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
     runtime.block_on(measure("memory", callers, time, move |n| writer(memory.clone(), n)));
+}
+
+fn in_postgres(address: &str, callers: usize, time: Duration) {
+    let node = format!("rate{}", std::process::id());
+    let options = PostgresOptions::new(address, node).unwrap();
+    let postgres = Arc::new(PostgresStore::open(options).unwrap());
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    for _ in 0..2 {
+        let queue = bare::start(&runtime, address);
+        runtime.block_on(measure("bare  ", callers, time, move |n| bare::caller(queue.clone(), n)));
+        let before = postgres.commits();
+        let store: Arc<dyn Store> = postgres.clone();
+        let done =
+            runtime.block_on(measure("append", callers, time, move |n| writer(store.clone(), n)));
+        println!("       {:.1} in a commit", ratio(done, postgres.commits() - before));
+    }
 }
 
 static DONE: AtomicU64 = AtomicU64::new(0);
@@ -81,7 +106,7 @@ where
 
 async fn writer(store: Arc<dyn Store>, n: usize) {
     let now = Timestamp(0);
-    let unique = format!("{n}-{}", store.changes().unwrap());
+    let unique = format!("{n}-{}-{}", std::process::id(), store.changes().unwrap());
     let started = Started {
         workflow: "rate".into(),
         version: "v".into(),

@@ -1,4 +1,4 @@
-//! Whatever is done to them, the memory store and the `SQLite` store say the same.
+//! Whatever is done to them, all stores say the same.
 
 use std::sync::Arc;
 
@@ -10,8 +10,9 @@ use crate::conformance::fixtures::{
     TTL, append, asked, at, child_run, decide, end, entry, new_run, node, output, question, run,
 };
 use crate::{
-    Append, Claim, Decide, Lease, MemoryStore, NewRun, RequestFilter, Rest, RunFilter, Scope,
-    Snapshot, SqliteOptions, SqliteStore, Store, TakeWebhook,
+    Append, Claim, Decide, Lease, MemoryStore, NewRun, PostgresOptions, PostgresStore,
+    RequestFilter, Rest, RunFilter, Scope, Snapshot, SqliteOptions, SqliteStore, Store,
+    TakeWebhook,
 };
 
 const RUNS: usize = 4;
@@ -245,29 +246,49 @@ fn observe(store: &Arc<dyn Store>) -> String {
     seen.join("\n")
 }
 
+/// Does the same to both and looks for a difference.
+fn agree(other: &Arc<dyn Store>, steps: &[Step]) -> Result<(), TestCaseError> {
+    let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let (mut one, mut another) = (Knowledge::default(), Knowledge::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        for store in [&memory, other] {
+            let (name, node) = ("ops".into(), node("n1"));
+            store.take_webhook(TakeWebhook { name, node, now: at(0), ttl: TTL }).await.unwrap();
+        }
+        for step in steps {
+            let expected = perform(&memory, step, &mut one).await;
+            let found = perform(other, step, &mut another).await;
+            prop_assert_eq!(expected, found, "{:?}", step);
+        }
+        prop_assert_eq!(observe(&memory), observe(other));
+        Ok(())
+    })
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn memory_and_sqlite_agree(steps in prop::collection::vec(step(), 1..60)) {
         let directory = tempfile::tempdir().unwrap();
         let options = SqliteOptions::new(directory.path().join("test.db"), "own");
         let sqlite: Arc<dyn Store> = Arc::new(SqliteStore::open(options).unwrap());
-        let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let (mut one, mut other) = (Knowledge::default(), Knowledge::default());
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async {
-            for store in [&memory, &sqlite] {
-                let (name, node) = ("ops".into(), node("n1"));
-                store.take_webhook(TakeWebhook { name, node, now: at(0), ttl: TTL }).await.unwrap();
-            }
-            for step in &steps {
-                let expected = perform(&memory, step, &mut one).await;
-                let found = perform(&sqlite, step, &mut other).await;
-                prop_assert_eq!(expected, found, "{:?}", step);
-            }
-            prop_assert_eq!(observe(&memory), observe(&sqlite));
-            Ok(())
-        })?;
+        agree(&sqlite, &steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn memory_and_postgres_agree(steps in prop::collection::vec(step(), 1..60)) {
+        let options = PostgresOptions::new(&signoff_test_postgres::fresh(), "own").unwrap();
+        let postgres: Arc<dyn Store> = Arc::new(PostgresStore::open(options).unwrap());
+        agree(&postgres, &steps)?;
     }
 }

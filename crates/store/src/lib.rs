@@ -1,7 +1,7 @@
 //! Where runs live while nobody works on them.
 //!
-//! [`Store`] is the contract; [`SqliteStore`] keeps it on one machine, [`MemoryStore`] for the length
-//! of a process. The `conformance` suite says in tests what the contract says in words, and every
+//! [`Store`] is the contract; [`SqliteStore`] keeps it on one machine, [`PostgresStore`] for
+//! several, [`MemoryStore`] for the length of a process. The `conformance` suite says in tests what the contract says in words, and every
 //! store passes it.
 
 #[cfg(test)]
@@ -11,13 +11,16 @@ mod audit;
 pub mod conformance;
 mod contract;
 mod conversation;
+mod encoded;
 mod entries;
 mod events;
 #[cfg(feature = "failpoints")]
 pub mod failpoint;
+mod gather;
 mod links;
 mod memory;
 mod people;
+mod postgres;
 mod pushes;
 mod rules;
 mod scoped;
@@ -34,6 +37,7 @@ pub use events::{Happened, MoveWebhook, RequestEvent, TakeWebhook};
 pub use links::AddLink;
 pub use memory::MemoryStore;
 pub use people::{Mark, Marked, Note, NoteLine, Noted, User};
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use pushes::{MovePush, NextPush, Push, PutPush, TakePushes, Told};
 pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 pub use scoped::scoped;

@@ -18,3 +18,4 @@ pub use ledger::{Done, Ledger};
 pub use process::{Ended, Process};
 pub use record::Record;
 pub use signoff_model_server as model_server;
+pub use signoff_test_postgres as postgres;

@@ -1,105 +1,65 @@
 //! Adds entries to runs, with all that follows from them.
 
 use rusqlite::{OptionalExtension as _, params};
+use signoff_core::RunId;
 use signoff_core::id::Seq;
-use signoff_core::journal::{Input, MAX_BODY_BYTES, encode};
+use signoff_core::journal::Input;
 use signoff_core::time::Timestamp;
-use signoff_core::{RunId, RunStatus};
 
 use super::db::Db;
 use super::error::{json, stored};
 use super::events::tell_cancelled;
-use super::project::{self, Change, changes_of};
+use super::project;
 use super::writer::{Command, Stop};
-use crate::{Append, End, Lease, Rest, Snapshot, StoreError, entries};
+use crate::encoded::AppendEntries;
+use crate::{End, Rest, StoreError};
 
-/// Entries to add, encoded.
-#[derive(Debug)]
-pub(super) struct AppendEntries {
-    lease: Lease,
-    expected: Seq,
-    count: usize,
-    body: Vec<u8>,
-    changes: Vec<Change>,
-    updated_at: Option<Timestamp>,
-    consumed: u64,
-    status: RunStatus,
-    rest: Rest,
-    error: Option<String>,
-    snapshot: Option<Snapshot>,
-}
-
-impl AppendEntries {
-    pub(super) fn new(append: Append) -> Result<Self, StoreError> {
-        entries::follow(append.expected, &append.entries)?;
-        let body = if append.entries.is_empty() { Vec::new() } else { encode(&append.entries) };
-        check_size(&body)?;
-        let error = match &append.rest {
-            Rest::End(End { error: Some(error), .. }) => Some(json(error)?),
-            _ => None,
-        };
-        Ok(Self {
-            changes: changes_of(&append.entries)?,
-            body,
-            count: append.entries.len(),
-            updated_at: append.entries.last().map(|entry| entry.at),
-            lease: append.lease,
-            expected: append.expected,
-            consumed: append.consumed,
-            status: append.status,
-            rest: append.rest,
-            error,
-            snapshot: append.snapshot,
-        })
-    }
-
-    /// Moves the run's head, if the lease is still good and the head where the writer believes it
-    /// to be. This is the fence.
-    fn pass_fence(&self, db: &Db, run: i64) -> rusqlite::Result<bool> {
-        let head = stored(self.expected + self.count as u64);
-        let expected = stored(self.expected);
-        let epoch = stored(self.lease.epoch);
-        let node = &*self.lease.node;
-        let status = self.status.as_str();
-        let at = self.updated_at.map(|at| at.0);
-        // A column that is set has its indexes rewritten, so the usual case sets as few as it can.
-        let changed = match self.rest {
-            Rest::Keep => db
-                .connection
-                .prepare_cached(
-                    "UPDATE runs SET head = ?5, status = ?6, updated_at = coalesce(?7, updated_at)
-                     WHERE no = ?1 AND head = ?2 AND epoch = ?3 AND lease_node = ?4",
-                )?
-                .execute(params![run, expected, epoch, node, head, status, at])?,
-            Rest::Park => db
-                .connection
-                .prepare_cached(
-                    "UPDATE runs SET head = ?5, status = ?6, updated_at = coalesce(?7, updated_at),
-                         lease_node = NULL, lease_until = 0,
-                         ready = EXISTS (SELECT 1 FROM inputs WHERE run = ?1 AND no > ?8)
-                     WHERE no = ?1 AND head = ?2 AND epoch = ?3 AND lease_node = ?4",
-                )?
-                .execute(params![
-                    run,
-                    expected,
-                    epoch,
-                    node,
-                    head,
-                    status,
-                    at,
-                    stored(self.consumed)
-                ])?,
-            Rest::End(_) => db
-                .connection
-                .prepare_cached(
-                    "UPDATE runs SET head = ?5, status = ?6, updated_at = coalesce(?7, updated_at),
-                         lease_node = NULL, lease_until = 0, ready = 0, error = ?8
-                     WHERE no = ?1 AND head = ?2 AND epoch = ?3 AND lease_node = ?4",
-                )?
-                .execute(params![run, expected, epoch, node, head, status, at, self.error])?,
-        };
-        Ok(changed == 1)
-    }
+/// Moves the run's head, if the lease is still good and the head where the writer believes it
+/// to be. This is the fence.
+fn pass_fence(append: &AppendEntries, db: &Db, run: i64) -> rusqlite::Result<bool> {
+    let head = stored(append.expected + append.count as u64);
+    let expected = stored(append.expected);
+    let epoch = stored(append.lease.epoch);
+    let node = &*append.lease.node;
+    let status = append.status.as_str();
+    let at = append.updated_at.map(|at| at.0);
+    // A column that is set has its indexes rewritten, so the usual case sets as few as it can.
+    let changed = match append.rest {
+        Rest::Keep => db
+            .connection
+            .prepare_cached(
+                "UPDATE runs SET head = ?5, status = ?6, updated_at = coalesce(?7, updated_at)
+                 WHERE no = ?1 AND head = ?2 AND epoch = ?3 AND lease_node = ?4",
+            )?
+            .execute(params![run, expected, epoch, node, head, status, at])?,
+        Rest::Park => db
+            .connection
+            .prepare_cached(
+                "UPDATE runs SET head = ?5, status = ?6, updated_at = coalesce(?7, updated_at),
+                     lease_node = NULL, lease_until = 0,
+                     ready = EXISTS (SELECT 1 FROM inputs WHERE run = ?1 AND no > ?8)
+                 WHERE no = ?1 AND head = ?2 AND epoch = ?3 AND lease_node = ?4",
+            )?
+            .execute(params![
+                run,
+                expected,
+                epoch,
+                node,
+                head,
+                status,
+                at,
+                stored(append.consumed)
+            ])?,
+        Rest::End(_) => db
+            .connection
+            .prepare_cached(
+                "UPDATE runs SET head = ?5, status = ?6, updated_at = coalesce(?7, updated_at),
+                     lease_node = NULL, lease_until = 0, ready = 0, error = ?8
+                 WHERE no = ?1 AND head = ?2 AND epoch = ?3 AND lease_node = ?4",
+            )?
+            .execute(params![run, expected, epoch, node, head, status, at, append.error])?,
+    };
+    Ok(changed == 1)
 }
 
 impl Command for AppendEntries {
@@ -110,7 +70,7 @@ impl Command for AppendEntries {
         let Some(known) = db.find(id)? else {
             return Err(StoreError::UnknownRun(id.clone()).into());
         };
-        if !self.pass_fence(db, known.no)? {
+        if !pass_fence(self, db, known.no)? {
             return Err(StoreError::Fenced { run: id.clone() }.into());
         }
         if self.count > 0 {
@@ -203,15 +163,4 @@ pub(super) fn insert_entries(
         .prepare_cached("INSERT INTO journal (run, seq, count, body) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![run, stored(first), i64::try_from(count).unwrap_or(i64::MAX), body])
         .map(drop)
-}
-
-/// What could not be read again is not written.
-pub(super) fn check_size(body: &[u8]) -> Result<(), StoreError> {
-    if body.len() > MAX_BODY_BYTES {
-        return Err(StoreError::Failed(format!(
-            "{} bytes of entries at once are too many; at most {MAX_BODY_BYTES}",
-            body.len()
-        )));
-    }
-    Ok(())
 }

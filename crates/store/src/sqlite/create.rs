@@ -1,73 +1,16 @@
 //! Creates runs, and keeps the definitions they begin with.
 
 use rusqlite::params;
-use signoff_core::journal::{Parent, encode};
-use signoff_core::time::Timestamp;
-use signoff_core::{ConversationId, Name, RunId, RunStatus, Tenant};
 
-use super::append::{check_size, insert_entries};
+use super::append::insert_entries;
 use super::conversations;
 use super::db::{Db, KnownRun};
-use super::project::{self, Change, changes_of};
+use super::project;
 use super::runs;
 use super::timers::set_timer;
 use super::writer::{Command, Stop};
-use crate::{
-    Claim, ConversationRecord, Created, Definition, Due, Follows, Lease, NewRun, StoreError,
-    entries,
-};
-
-/// A run to create, encoded.
-#[derive(Debug)]
-pub(super) struct CreateRun {
-    id: RunId,
-    workflow: Name,
-    version: Name,
-    conversation: ConversationId,
-    tenant: Tenant,
-    parent: Option<Parent>,
-    status: RunStatus,
-    deadline: Option<Timestamp>,
-    claim: Option<Claim>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    count: usize,
-    body: Vec<u8>,
-    changes: Vec<Change>,
-    follows: Follows,
-    /// The conversation it makes known, unless that is known.
-    about: Option<ConversationRecord>,
-}
-
-impl CreateRun {
-    pub(super) fn new(run: NewRun) -> Result<Self, StoreError> {
-        let started = entries::started(&run)?.clone();
-        entries::follow(0, &run.entries)?;
-        let body = encode(&run.entries);
-        check_size(&body)?;
-        let at = |entry: Option<&signoff_core::Entry>| entry.map_or(Timestamp(0), |entry| entry.at);
-        let about = ConversationRecord::made_by(&run)?;
-        Ok(Self {
-            changes: changes_of(&run.entries)?,
-            body,
-            count: run.entries.len(),
-            created_at: at(run.entries.first()),
-            updated_at: at(run.entries.last()),
-            workflow: started.workflow,
-            version: started.version,
-            conversation: started.conversation,
-            tenant: started.tenant,
-            parent: started.parent,
-            status: run.status,
-            deadline: run.deadline,
-            // Nobody writes a run that is over.
-            claim: run.claim.filter(|_| !run.status.is_over()),
-            id: run.id,
-            follows: run.follows,
-            about,
-        })
-    }
-}
+use crate::encoded::CreateRun;
+use crate::{Created, Definition, Due, Follows, Lease, StoreError};
 
 impl Command for CreateRun {
     type Output = Option<Created>;

@@ -13,7 +13,6 @@ mod decide;
 mod deliver;
 mod error;
 mod events;
-mod gather;
 mod journal;
 mod links;
 mod migrate;
@@ -21,7 +20,7 @@ mod nodes;
 mod open;
 mod page;
 mod probe;
-mod project;
+pub(crate) mod project;
 mod pushes;
 mod readers;
 mod requests;
@@ -46,9 +45,7 @@ use signoff_core::request::Request;
 use signoff_core::time::{Span, Timestamp};
 use signoff_core::{Actor, ConversationId, Name, RequestId, RunId, Tenant};
 
-use self::append::AppendEntries;
 use self::claims::{ClaimReady, ClaimRun, Reap, Release, Renew};
-use self::create::CreateRun;
 use self::db::Db;
 use self::deliver::Deliver;
 use self::error::{json, read, stored};
@@ -60,6 +57,7 @@ use self::readers::Readers;
 use self::timers::FireDue;
 use self::users::{PutUser, RemoveUser};
 use self::writer::{Command, Writer};
+use crate::encoded::{AppendEntries, CreateRun};
 use crate::entries::write_cursor;
 use crate::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,

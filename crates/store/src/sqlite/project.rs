@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 use signoff_core::journal::{Entry, Event};
-use signoff_core::request::RequestKind;
+use signoff_core::request::{RequestKind, Risk};
 use signoff_core::time::{Span, Timestamp};
 use signoff_core::{ActivationId, Actor, Key, Name, RequestId, RequestNo, RunId, Tenant};
 
@@ -17,13 +17,16 @@ use crate::{Due, Happened, StoreError};
 
 /// A change that an entry brings with it, encoded by the caller so that the writer need not.
 #[derive(Debug)]
-pub(super) enum Change {
+pub(crate) enum Change {
     Asked {
         number: RequestNo,
         kind: RequestKind,
         agent: Option<Name>,
         expires_at: Option<Timestamp>,
         remind: Option<Span>,
+        risk: Option<Risk>,
+        prompt: String,
+        turn: Option<Name>,
         at: Timestamp,
         body: String,
         /// Whether people hear of it.
@@ -63,7 +66,7 @@ pub(super) enum Change {
 }
 
 /// The changes that `entries` bring with them.
-pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
+pub(crate) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
     let brought = brought_along(entries);
     let mut changes = Vec::new();
     for entry in entries {
@@ -74,6 +77,9 @@ pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
                 agent: body.agent_path.last().cloned(),
                 expires_at: body.expires_at,
                 remind: body.remind,
+                risk: body.risk,
+                prompt: body.prompt.clone(),
+                turn: body.turn.clone(),
                 at: entry.at,
                 body: json(body)?,
                 told: !brought.contains(request),
@@ -112,7 +118,7 @@ pub(super) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
 pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<()> {
     for change in changes {
         match change {
-            Change::Asked { number, kind, agent, expires_at, remind, at, body, told } => {
+            Change::Asked { number, kind, agent, expires_at, remind, at, body, told, .. } => {
                 db.connection
                     .prepare_cached(
                         "INSERT INTO requests (run, number, root, tenant, kind, agent, status,

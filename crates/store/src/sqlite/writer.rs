@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::db::Db;
 use super::error::{failed, is_busy};
-use super::gather::Gatherer;
+use crate::gather::Gatherer;
 use crate::{BoxFuture, StoreError};
 
 /// How often a batch is tried while another process is in the way.

@@ -20,7 +20,7 @@ const PAUSE: u32 = 16;
 
 /// Gathers commands, and learns from what it sees how long that may take.
 #[derive(Debug, Default)]
-pub(super) struct Gatherer {
+pub(crate) struct Gatherer {
     last_batch: usize,
     commit_takes: Duration,
     pause: u32,
@@ -28,7 +28,7 @@ pub(super) struct Gatherer {
 
 impl Gatherer {
     /// Waits for commands and takes all there are. False when there will be no more.
-    pub(super) fn gather<T>(&mut self, queue: &Receiver<T>, batch: &mut Vec<T>) -> bool {
+    pub(crate) fn gather<T>(&mut self, queue: &Receiver<T>, batch: &mut Vec<T>) -> bool {
         let Ok(first) = queue.recv() else { return false };
         batch.push(first);
         take(queue, batch);
@@ -38,7 +38,7 @@ impl Gatherer {
     }
 
     /// Takes note of how long the batch took.
-    pub(super) fn committed(&mut self, since: Instant) {
+    pub(crate) fn committed(&mut self, since: Instant) {
         self.commit_takes = (self.commit_takes * 7 + since.elapsed()) / 8;
     }
 

@@ -1,0 +1,325 @@
+//! One transaction: what its commands write by, and the numbers it gives.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join3;
+use signoff_core::RunId;
+use tokio_postgres::{Error, Row};
+
+use super::audit::AuditRows;
+use super::columns::{Columns as _, read, stored};
+use super::conn::{Bound, Conn};
+use super::error::Stop;
+use super::events::EventRows;
+use super::fence::Fence;
+use super::journal::JournalRows;
+use super::text::Text;
+use crate::{NodeId, StoreError};
+
+/// How many runs are remembered.
+const MAX_KNOWN: usize = 8_192;
+
+/// What a writer remembers between batches. All of it is true only as long as its batches are committed.
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub(super) node: NodeId,
+    /// The key of its advisory lock.
+    pub(super) lock: i64,
+    known: RefCell<HashMap<RunId, KnownRun>>,
+    looked_for_dead: Cell<Option<Instant>>,
+}
+
+/// What never changes of a run, or only grows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownRun {
+    /// The run's number in this database.
+    pub(super) no: i64,
+    /// Inputs up to here are deleted.
+    pub(super) consumed: u64,
+}
+
+impl Memory {
+    pub(super) fn new(node: NodeId, lock: i64) -> Self {
+        Self { node, lock, known: RefCell::default(), looked_for_dead: Cell::new(None) }
+    }
+
+    pub(super) fn forget_all(&self) {
+        self.known.borrow_mut().clear();
+        self.looked_for_dead.set(None);
+    }
+}
+
+/// The numbers given last.
+#[derive(Clone, Debug, Default)]
+struct Numbers {
+    changes: u64,
+    runs: i64,
+    requests: i64,
+    notes: i64,
+    events: i64,
+    timers: i64,
+    conversations: i64,
+    grants: i64,
+    audit: u64,
+    audit_hash: String,
+}
+
+/// A kind of thing that is numbered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Numbered {
+    Run,
+    Request,
+    Note,
+    Event,
+    Timer,
+    Conversation,
+    Grant,
+}
+
+/// A transaction that is open.
+#[derive(Debug)]
+pub(super) struct Batch<'a> {
+    conn: &'a Conn,
+    pub(super) memory: &'a Memory,
+    numbers: RefCell<Numbers>,
+    wrote: Cell<bool>,
+    /// Until when the webhook that was last delivered to is leased. None, if there is no webhook.
+    webhook_until: Cell<Option<i64>>,
+    /// What appends pass.
+    pub(super) fence: Fence,
+    // Rows that no command reads, written together at the end.
+    pub(super) journal: RefCell<JournalRows>,
+    pub(super) audit: RefCell<AuditRows>,
+    pub(super) events: RefCell<EventRows>,
+}
+
+/// What became of a commit.
+#[derive(Debug)]
+pub(super) enum Commit {
+    /// It is done. The number of changes, if something was changed.
+    Done(Option<u64>),
+    /// It is not done.
+    Failed(Error),
+    /// It may be done or not.
+    Unknown(Error),
+}
+
+const LOCK: &str = "SELECT changes, runs, requests, notes, events, timers, conversations, grants, audit, audit_hash
+    FROM state FOR UPDATE";
+const WEBHOOKS: &str = "SELECT max(lease_until) FROM webhooks";
+
+/// What must be prepared before the first batch: a statement that is not is sent after those that are.
+pub(super) const PREPARED: [&str; 2] = [LOCK, WEBHOOKS];
+
+impl<'a> Batch<'a> {
+    /// Begins a transaction, when no other is under way on any node.
+    pub(super) async fn begin(conn: &'a Conn, memory: &'a Memory) -> Result<Self, Stop> {
+        // Sent together, carried out one after another: each sees what was committed before it.
+        let (begun, numbers, webhooks) =
+            join3(conn.script("BEGIN"), conn.row(LOCK, &[]), conn.row(WEBHOOKS, &[])).await;
+        begun?;
+        let Some(row) = numbers? else {
+            return Err(StoreError::Corrupt("the table `state` has no row".to_owned()).into());
+        };
+        let numbers = Numbers {
+            changes: row.number(0)?,
+            runs: row.int(1)?,
+            requests: row.int(2)?,
+            notes: row.int(3)?,
+            events: row.int(4)?,
+            timers: row.int(5)?,
+            conversations: row.int(6)?,
+            grants: row.int(7)?,
+            audit: row.number(8)?,
+            audit_hash: row.text(9)?,
+        };
+        let webhook_until = match webhooks? {
+            Some(row) => row.int_if_any(0)?,
+            None => None,
+        };
+        Ok(Self {
+            conn,
+            memory,
+            numbers: RefCell::new(numbers),
+            wrote: Cell::new(false),
+            webhook_until: Cell::new(webhook_until),
+            fence: Fence::default(),
+            journal: RefCell::default(),
+            audit: RefCell::default(),
+            events: RefCell::default(),
+        })
+    }
+
+    /// Ends it, with everything that was put off until now. `batch` is its number among those of this node.
+    pub(super) async fn commit(self, batch: u64) -> Commit {
+        let gathered = [!self.journal.borrow().is_empty(), !self.audit.borrow().is_empty()];
+        if !self.wrote.get() && !gathered.contains(&true) {
+            return match self.conn.script("COMMIT").await {
+                Ok(()) => Commit::Done(None),
+                Err(error) => Commit::Failed(error),
+            };
+        }
+        #[cfg(feature = "failpoints")]
+        crate::failpoint::before_commit();
+        let numbers = self.numbers.borrow().clone();
+        let changes = numbers.changes + 1;
+        let (journal, audit, events) = (self.journal.take(), self.audit.take(), self.events.take());
+        let rows = join3(journal.write(self.conn), audit.write(self.conn), events.write(self.conn));
+        let (first, state) = (stored(changes), stored(numbers.audit));
+        let hash = Text(&numbers.audit_hash);
+        let bound: Bound<'_> = &[
+            &first,
+            &numbers.runs,
+            &numbers.requests,
+            &numbers.notes,
+            &numbers.events,
+            &numbers.timers,
+            &numbers.conversations,
+            &numbers.grants,
+            &state,
+            &hash,
+        ];
+        let state = self.conn.execute(
+            "UPDATE state SET changes = $1, runs = $2, requests = $3, notes = $4, events = $5,
+                 timers = $6, conversations = $7, grants = $8, audit = $9, audit_hash = $10",
+            bound,
+        );
+        let (batch, lock, node) = (stored(batch), self.memory.lock, Text(&self.memory.node));
+        let node_bound: Bound<'_> = &[&node, &lock, &batch];
+        // Whether a batch whose answer was lost is committed is seen by this.
+        let node = self.conn.execute(
+            "INSERT INTO nodes (id, lock, batch) VALUES ($1, $2, $3)
+             ON CONFLICT (id) DO UPDATE SET batch = $3",
+            node_bound,
+        );
+        let ((journal, audit, events), state, node) = join3(rows, state, node).await;
+        for written in [journal, audit, events, state.map(drop), node.map(drop)] {
+            if let Err(error) = written {
+                return Commit::Failed(error);
+            }
+        }
+        // Only now: sent along with the rest it would commit what there is of a batch that could not be sent whole.
+        match self.conn.script("COMMIT").await {
+            Ok(()) => {
+                #[cfg(feature = "failpoints")]
+                crate::failpoint::after_commit();
+                Commit::Done(Some(changes))
+            }
+            Err(error) => Commit::Unknown(error),
+        }
+    }
+
+    /// The next number of a kind.
+    pub(super) fn number(&self, what: Numbered) -> i64 {
+        let mut numbers = self.numbers.borrow_mut();
+        let last = match what {
+            Numbered::Run => &mut numbers.runs,
+            Numbered::Request => &mut numbers.requests,
+            Numbered::Note => &mut numbers.notes,
+            Numbered::Event => &mut numbers.events,
+            Numbered::Timer => &mut numbers.timers,
+            Numbered::Conversation => &mut numbers.conversations,
+            Numbered::Grant => &mut numbers.grants,
+        };
+        *last += 1;
+        *last
+    }
+
+    /// The number of the last event.
+    pub(super) fn last_event(&self) -> i64 {
+        self.numbers.borrow().events
+    }
+
+    /// The last line of the audit, and a place for the next.
+    pub(super) fn chain<T>(&self, next: impl FnOnce(Option<(u64, &str)>) -> (u64, String, T)) -> T {
+        let mut numbers = self.numbers.borrow_mut();
+        let last = (numbers.audit > 0).then_some((numbers.audit, numbers.audit_hash.as_str()));
+        let (no, hash, line) = next(last);
+        numbers.audit = no;
+        numbers.audit_hash = hash;
+        line
+    }
+
+    /// Whether there is a webhook that somebody delivered to after `forgotten_at`.
+    pub(super) fn has_webhook(&self, forgotten_at: i64) -> bool {
+        self.webhook_until.get().is_some_and(|until| until > forgotten_at)
+    }
+
+    /// Takes note of a webhook.
+    pub(super) fn saw_webhook(&self, until: i64) {
+        self.webhook_until.set(self.webhook_until.get().max(Some(until)));
+    }
+
+    /// The connection, to read by.
+    pub(super) fn conn(&self) -> &'a Conn {
+        self.conn
+    }
+
+    /// Takes note that something was changed.
+    pub(super) fn has_written(&self) {
+        self.wrote.set(true);
+    }
+
+    /// Changes rows. How many.
+    pub(super) async fn write(&self, sql: &str, bound: Bound<'_>) -> Result<u64, Stop> {
+        let changed = self.conn.execute(sql, bound).await?;
+        self.wrote.set(self.wrote.get() || changed > 0);
+        Ok(changed)
+    }
+
+    /// Changes rows and gives back what the statement returns of them.
+    pub(super) async fn change(&self, sql: &str, bound: Bound<'_>) -> Result<Vec<Row>, Stop> {
+        let rows = self.conn.rows(sql, bound).await?;
+        self.wrote.set(self.wrote.get() || !rows.is_empty());
+        Ok(rows)
+    }
+
+    /// A run by its id.
+    pub(super) async fn find(&self, id: &RunId) -> Result<Option<KnownRun>, Stop> {
+        let known = self.memory.known.borrow().get(id).copied();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let sql = "SELECT no FROM runs WHERE id = $1";
+        let Some(row) = self.conn.row(sql, &[&Text(id.as_str())]).await? else { return Ok(None) };
+        let known = KnownRun { no: row.int(0)?, consumed: 0 };
+        self.remember(id, known);
+        Ok(Some(known))
+    }
+
+    /// Remembers what is known of a run.
+    pub(super) fn remember(&self, id: &RunId, run: KnownRun) {
+        let mut known = self.memory.known.borrow_mut();
+        if known.len() >= MAX_KNOWN && !known.contains_key(id) {
+            known.clear();
+        }
+        known.insert(id.clone(), run);
+    }
+
+    /// A run is over: nobody asks for it soon.
+    pub(super) fn forget(&self, id: &RunId) {
+        self.memory.known.borrow_mut().remove(id);
+    }
+
+    /// Whether it is time to look for dead nodes again.
+    pub(super) fn looks_for_dead(&self, every: Duration) -> bool {
+        let last = self.memory.looked_for_dead.get();
+        if last.is_some_and(|at| at.elapsed() < every) {
+            return false;
+        }
+        self.memory.looked_for_dead.set(Some(Instant::now()));
+        true
+    }
+}
+
+/// The number of the last batch of a node that is committed, when none is under way.
+pub(super) async fn last_batch(conn: &Conn, node: &str) -> Result<Option<u64>, Stop> {
+    // A transaction of ours whose connection was lost may still be ending: the lock waits for it.
+    conn.script("BEGIN").await?;
+    conn.rows(LOCK, &[]).await?;
+    let row = conn.row("SELECT batch FROM nodes WHERE id = $1", &[&Text(node)]).await?;
+    conn.script("ROLLBACK").await?;
+    Ok(row.map(|row| row.int(0)).transpose()?.map(read))
+}
