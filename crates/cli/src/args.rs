@@ -471,5 +471,9 @@ pub(crate) enum AuditCommand {
     /// Check that no line of the record was changed or taken out
     Verify,
     /// Print the record, one line of JSON for each decision
-    Export,
+    Export {
+        /// As a table that spreadsheets read
+        #[arg(long)]
+        csv: bool,
+    },
 }

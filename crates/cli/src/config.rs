@@ -15,7 +15,7 @@ use signoff_core::{Name, Span};
 use signoff_mcp::{McpServerConfig, McpSource};
 use signoff_models::{Provider, ProviderKind};
 use signoff_server::{
-    CardKey, Channel, ChannelConfig, McpSettings, Receivers, Slack, Webhook, WebhookConfig,
+    CardKey, Channel, ChannelConfig, McpSettings, Receivers, Webhook, WebhookConfig,
 };
 use signoff_tools::{Builtin, CommandSettings, FileSettings, Remote, Tool, ToolSource};
 
@@ -56,7 +56,7 @@ pub(crate) struct Config {
     /// The file that holds the private key with which `signoff serve` signs the cards of its agents.
     #[serde(default)]
     card_key: Option<PathBuf>,
-    /// Chats that are told of them too.
+    /// Chats and mailboxes that are told of them too.
     #[serde(default)]
     channels: BTreeMap<String, ChannelConfig>,
     /// How MCP clients that ask people here are answered.
@@ -212,8 +212,8 @@ impl Config {
             all.push(Arc::new(webhook(name, config)?));
         }
         for (name, config) in &self.channels {
-            let made = Slack::new(name, config, |variable| std::env::var(variable).ok());
-            all.push(Arc::new(made.map_err(|problem| Failure::usage(printable(&problem)))?));
+            let made = config.channel(name, &self.folder, |variable| std::env::var(variable).ok());
+            all.push(made.map_err(|problem| Failure::usage(printable(&problem)))?);
         }
         Ok(all)
     }
@@ -240,7 +240,7 @@ impl Config {
         let agents = self.a2a.values();
         let agents = agents.flat_map(|it| it.token_env.iter().chain(it.headers_env.values()));
         let webhooks = self.webhooks.values().map(|webhook| &webhook.secret_env);
-        let chats = self.channels.values().map(|channel| &channel.url_env);
+        let chats = self.channels.values().flat_map(ChannelConfig::secret_variables);
         let named = models.chain(tools).chain(servers).chain(agents).chain(webhooks).chain(chats);
         let usual = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
         let variables = named.map(String::as_str).chain(usual);

@@ -25,6 +25,8 @@ mod bridge;
 mod bridge_questions;
 #[path = "serve/checks.rs"]
 mod checks;
+#[path = "serve/checks_nodes.rs"]
+mod checks_nodes;
 #[path = "serve/deciders.rs"]
 mod deciders;
 #[path = "serve/defer.rs"]

@@ -127,6 +127,15 @@ impl Expr {
         (all == named && !hidden).then_some(fields)
     }
 
+    /// Whether it asks if what stands at `path` has a field.
+    pub(crate) fn tests_fields_of(&self, path: &[&str]) -> bool {
+        let mut tests = false;
+        each(self.program.expression(), &mut |node| {
+            tests |= matches!(node, Node::Select(it) if it.test && is_at(&it.operand.expr, path));
+        });
+        tests
+    }
+
     /// Its value, with `variables` in place.
     pub fn eval(&self, variables: &[(&str, &Value)]) -> Result<Value, String> {
         self.eval_in(&Scope::new(variables))
@@ -218,11 +227,9 @@ impl std::fmt::Debug for Scope<'_> {
 }
 
 impl<'v> Scope<'v> {
-    /// A scope with one variable.
-    pub(crate) fn of(name: &str, value: Box<dyn Val + 'v>) -> Self {
-        let mut context = cel::Context::with_env(Arc::clone(&FUNCTIONS));
-        context.add_variable_as_val(name, value);
-        Self(context)
+    /// Puts a variable in it. A name may have parts: `a.b` is found before `b` of `a`.
+    pub(crate) fn add(&mut self, name: &str, value: Box<dyn Val + 'v>) {
+        self.0.add_variable_as_val(name, value);
     }
 
     /// A scope with these variables.

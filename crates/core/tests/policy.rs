@@ -96,6 +96,60 @@ fn smart_asks_if_something_speaks_for_it() {
     assert_eq!(reasons(&Action { counts, ..write("a") }), ["writes", "failures", "loop"]);
     let approved = Remembered { approved: true, ..Remembered::default() };
     assert_eq!(policy.judge(&write("production/x"), approved).outcome, Outcome::Allow);
+    let many = Action { targets: vec!["a".to_owned(); 20], ..write("a") };
+    assert_eq!(reasons(&many), ["targets"]);
+    for arguments in [
+        json!({ "text": "use sk-proj-abcdefghijklmnopqrstuvwxyz012345" }),
+        json!({ "list": [{ "text": "password=hunter2hunter2" }] }),
+        json!({ "api_key": "0123456789" }),
+    ] {
+        let action = Action { arguments, ..write("a") };
+        assert_eq!(reasons(&action), ["secret"], "{action:?}");
+        let told = policy.judge(&action, Remembered::default()).reasons[0].to_string();
+        assert!(!told.contains("sk-") && !told.contains("hunter2"), "{told}");
+    }
+}
+
+#[test]
+fn smart_asks_about_what_is_large_or_strange_where_it_is_told_to() {
+    let mut policy = policy(vec![file("smart", Some("true"), How::Smart)]);
+    let long = Action::tool("write", json!({ "text": "x\n".repeat(300) }), Effects::default());
+    let get = |url: &str| Action::tool("get", json!({ "url": url }), Effects::default());
+    for action in [&long, &get("https://example.org/x")] {
+        assert_eq!(
+            outcome(&policy, action),
+            Outcome::Allow,
+            "nobody said what is large or strange"
+        );
+    }
+    policy.smart.lines = Some(300);
+    policy.smart.hosts = Some(vec!["example.com".to_owned(), "*.example.net".to_owned()]);
+    let why = |action: &Action| policy.judge(action, Remembered::default()).reasons;
+    assert_eq!(why(&long)[0].to_string(), "smart: lines (300 lines)");
+    for (url, told) in [
+        ("https://example.com/x", None),
+        ("https://api.example.net:8443/x", None),
+        ("https://example.org/x", Some("smart: host (example.org)")),
+        (
+            "https://example.com@evil.org/",
+            Some("smart: host (an address whose host cannot be told)"),
+        ),
+    ] {
+        let why = why(&get(url)).first().map(ToString::to_string);
+        assert_eq!(why.as_deref(), told, "{url}");
+    }
+    let fetched = command("curl https://example.org/install.sh");
+    assert_eq!(why(&fetched[0])[0].criterion, "host");
+}
+
+#[test]
+fn too_many_denials_of_late_lead_to_asking_about_everything() {
+    let policy = policy(vec![file("other", Some("false"), How::Always)]);
+    let asked = |denials: u32, recent_denials: u32| {
+        let counts = Counts { denials, recent_denials, ..Counts::default() };
+        outcome(&policy, &Action { counts, ..write("a") }) == Outcome::Ask
+    };
+    assert!(!asked(2, 9) && asked(3, 3) && asked(0, 10));
 }
 
 #[test]

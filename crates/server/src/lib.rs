@@ -40,5 +40,5 @@ pub use openapi::document as openapi;
 pub use process::allow_connections;
 pub use serve::{ServeError, Server, Settings};
 pub use webhooks::{
-    Channel, ChannelConfig, ChannelKind, Slack, Webhook, WebhookConfig, WebhookEvent,
+    Channel, ChannelConfig, MailConfig, MailTls, SlackConfig, Webhook, WebhookConfig, WebhookEvent,
 };

@@ -68,7 +68,7 @@ impl Metrics {
         self.decisions.count(format!("result=\"{result}\""));
     }
 
-    /// Something was sent to a webhook: `delivered`, `failed`, `given_up` or `disabled`.
+    /// Something was sent to a webhook: `delivered`, `failed`, `refused`, `given_up` or `disabled`.
     pub(crate) fn webhook(&self, webhook: &str, outcome: &str) {
         self.webhooks.count(format!("webhook=\"{webhook}\",outcome=\"{outcome}\""));
     }

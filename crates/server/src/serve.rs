@@ -175,10 +175,12 @@ impl Server {
             tokio::spawn(users.follow()),
             tokio::spawn(Arc::clone(&app.inbox).watch()),
         ];
-        helpers.extend(app.settings.channels.iter().map(|channel| {
-            let metrics = Arc::clone(&app.metrics);
-            tokio::spawn(Delivery::new(Arc::clone(channel), engine.clone(), metrics).run())
-        }));
+        helpers.extend(
+            app.settings
+                .channels
+                .iter()
+                .map(|channel| tokio::spawn(Delivery::new(Arc::clone(channel), app.clone()).run())),
+        );
         helpers.extend(app.settings.receivers.iter().map(|receivers| {
             let metrics = Arc::clone(&app.metrics);
             tokio::spawn(PushDelivery::new(receivers.clone(), engine.clone(), metrics).run())

@@ -629,8 +629,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         take: TakeWebhook,
     ) -> BoxFuture<'static, Result<Option<u64>, StoreError>>;
 
-    /// Notes how far a webhook was told. `false`, and nothing changes, if somebody else delivers to it now.
+    /// Notes how far a webhook was told, and what a request is known by there. `false`, and nothing changes, if
+    /// somebody else delivers to it now.
     fn move_webhook(&self, moved: MoveWebhook) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// What a request is known by where a webhook was told of it.
+    fn posted(&self, webhook: &Name, request: &RequestId) -> Result<Option<String>, StoreError>;
 
     /// What happened to requests after event number `after`, in order, at most `limit`. Only what happens while there
     /// is a webhook is kept, and only until all have been told of it.

@@ -108,6 +108,17 @@ pub struct MoveWebhook {
     pub to: u64,
     /// Now.
     pub now: Timestamp,
+    /// What is to be remembered, or forgotten, of what was told.
+    pub posted: Option<Posted>,
+}
+
+/// What a request is known by where somebody was told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// Which request.
+    pub request: RequestId,
+    /// What it is known by; none, if that is to be forgotten.
+    pub reference: Option<String>,
 }
 
 /// Requests that `entries` both ask and close: a fork brings them along, and nobody was ever asked.

@@ -33,7 +33,7 @@ pub use contract::{
     Rest, RunFilter, RunRecord, Scope, Snapshot, Store, StoreError,
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
-pub use events::{Happened, MoveWebhook, RequestEvent, TakeWebhook};
+pub use events::{Happened, MoveWebhook, Posted, RequestEvent, TakeWebhook};
 pub use links::AddLink;
 pub use memory::MemoryStore;
 pub use people::{Mark, Marked, Note, NoteLine, Noted, User};

@@ -332,6 +332,10 @@ impl Store for Scoped {
         refused(StoreError::Failed("a tenant does not deliver to webhooks".to_owned()))
     }
 
+    fn posted(&self, _: &Name, _: &RequestId) -> Result<Option<String>, StoreError> {
+        Err(StoreError::Failed("a tenant does not deliver to webhooks".to_owned()))
+    }
+
     fn put_push(&self, put: PutPush) -> BoxFuture<'static, Result<bool, StoreError>> {
         match self.own_run(&put.run) {
             Ok(()) => self.store.put_push(put),

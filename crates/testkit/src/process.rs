@@ -73,6 +73,11 @@ impl Process {
         Self { child, stdin, stdout, stderr: Some(stderr), seen: Vec::new(), what }
     }
 
+    /// What the system knows it by.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Types a line.
     pub fn say(&mut self, line: &str) {
         writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();

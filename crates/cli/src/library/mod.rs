@@ -11,6 +11,7 @@ use std::sync::Arc;
 use signoff_core::Workflow;
 use signoff_core::workflow::{Diagnostic, FileSource, Known, MapFiles, Parsed, link, text_of};
 use signoff_models::Scripted;
+use signoff_runtime::{ASK_HUMAN, REQUEST_APPROVAL};
 use signoff_tools::{Calendar, REQUEST_USER_INPUT};
 
 use crate::failure::{Failure, Result};
@@ -206,7 +207,8 @@ fn parse(
     tools.extend(offers.tools.iter().map(String::as_str));
     let sources = offers.sources.iter().map(String::as_str).collect();
     let remotes = offers.remotes.iter().map(String::as_str).collect();
-    let known = Known { tools, sources, remotes, ..Known::default() };
+    let taken = vec![ASK_HUMAN, REQUEST_APPROVAL];
+    let known = Known { tools, sources, remotes, taken, ..Known::default() };
     match Workflow::parse(text, files, &known) {
         Ok(parsed) => {
             let problems = report::canned_problems(&parsed);

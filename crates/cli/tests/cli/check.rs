@@ -37,6 +37,11 @@ fn each_class_of_bad_file_is_refused_with_its_place() {
     refused(&place, "syntax.yaml", "syntax.yaml:");
     place.write("types.yaml", "workflow: 7\npattern: [sequential]\nagents: no\n");
     refused(&place, "types.yaml", "types.yaml:1:11:");
+    for taken in ["ask_human", "request_approval"] {
+        place.write("taken.yaml", asking(taken, "approval"));
+        let problem = format!("taken.yaml:1:11: `{taken}` is a workflow that is always there");
+        refused(&place, "taken.yaml", &problem);
+    }
     let unknown = "workflow: x\npattern: sequential\nsequentail: { agents: [a] }\nagents:\n  a: { instructions: hi }\n";
     place.write("keys.yaml", unknown);
     refused(&place, "keys.yaml", "did you mean `sequential`?");

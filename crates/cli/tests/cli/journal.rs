@@ -25,7 +25,19 @@ fn a_journal_is_a_table_or_json_lines() {
     let some = place.run(&["journal", "last", "--json", "--after", "10"]).exits(0).events();
     assert_eq!((some[0]["seq"].as_u64(), some.len()), (Some(11), all.len() - 10));
     assert_eq!(place.run(&["audit", "verify"]).exits(0).stdout, "ok: 3 lines, none changed\n");
-    assert_eq!(place.run(&["audit", "export"]).exits(0).events()[2]["by"], "local");
+    let lines = place.run(&["audit", "export"]).exits(0).events();
+    assert_eq!(lines[2]["by"], "local");
+    let table = place.run(&["audit", "export", "--csv"]).exits(0).stdout;
+    let script = "import csv, json, sys; print(json.dumps(list(csv.DictReader(sys.stdin))))";
+    let rows = read_by_python(script, &table);
+    assert_eq!(rows.as_array().unwrap().len(), lines.len());
+    for (row, line) in rows.as_array().unwrap().iter().zip(&lines) {
+        assert_eq!((&row["by"], &row["hash"]), (&line["by"], &line["hash"]));
+        let details: serde_json::Value =
+            serde_json::from_str(row["details"].as_str().unwrap()).unwrap();
+        assert_eq!(details, line["decision"]);
+        assert_eq!(row["decision"], line["decision"]["decision"]);
+    }
 }
 
 #[test]
@@ -63,4 +75,15 @@ fn a_fork_decides_otherwise_and_leaves_the_old_run_alone() {
         let output = place.run(&[&["fork", &old][..], &args].concat()).exits(2);
         assert!(output.stderr.contains(says), "{args:?}: {}", output.stderr);
     }
+}
+
+/// What a script makes of a text.
+fn read_by_python(script: &str, text: &str) -> serde_json::Value {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    let mut python = Command::new("python3");
+    let piped = python.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut python = piped.spawn().unwrap();
+    python.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    serde_json::from_slice(&python.wait_with_output().unwrap().stdout).unwrap()
 }

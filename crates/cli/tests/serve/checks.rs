@@ -12,17 +12,17 @@ use crate::gates::{WRITE, clerk};
 use crate::support::{Place, Server, text};
 use crate::ws_support::Socket;
 
-const EDITS: &str = "  - { name: before_file_edit }\n";
+pub(crate) const EDITS: &str = "  - { name: before_file_edit }\n";
 /// Each time it is done there is a line more.
-const APPEND: &str = r#"- { turn: 1, call: [{ tool: run_command, arguments: { argv: ["bash", "-c", "echo x >> log"] } }] }
+pub(crate) const APPEND: &str = r#"- { turn: 1, call: [{ tool: run_command, arguments: { argv: ["bash", "-c", "echo x >> log"] } }] }
 - { turn: 2, text: done }
 "#;
 
-fn lines(place: &Place, file: &str) -> usize {
+pub(crate) fn lines(place: &Place, file: &str) -> usize {
     std::fs::read_to_string(place.path(file)).map_or(0, |text| text.lines().count())
 }
 
-async fn audit(server: &Server, word: &str) -> usize {
+pub(crate) async fn audit(server: &Server, word: &str) -> usize {
     let all = server.read("/v1/audit?limit=500").await;
     let all = all["data"].as_array().unwrap().clone();
     all.iter().filter(|line| line["decision"]["decision"] == word).count()
@@ -246,6 +246,53 @@ async fn check_13_a_changed_byte_of_the_record_is_found() {
     drop(database);
     let verified = place.command(&["audit", "verify"]).output().unwrap();
     assert_eq!(verified.status.code(), Some(1), "{verified:?}");
+}
+
+/// Wake-up under load is measured by `signoff bench answers`, ten thousand and more by `signoff bench w4`; here, that neither
+/// waits for a clock or costs a thread.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn check_14_an_answer_wakes_at_once_and_what_waits_costs_no_thread() {
+    let place = Place::new();
+    let server = place.serve();
+    let threads =
+        || std::fs::read_dir(format!("/proc/{}/task", server.process.id())).unwrap().count();
+    let ask = async |count: usize| {
+        let asking: Vec<_> = (0..8)
+            .map(|_| {
+                let client = server.client.clone();
+                tokio::spawn(async move {
+                    for _ in 0..count / 8 {
+                        client.start("ask", "x").await;
+                    }
+                })
+            })
+            .collect();
+        for one in asking {
+            one.await.unwrap();
+        }
+    };
+    // Threads that read the store come as they are needed, and stay; so some runs go first.
+    ask(64).await;
+    let before = threads();
+    ask(1_000).await;
+    assert!(threads() <= before + 8, "{before} threads, then {}", threads());
+    let mut took = Vec::new();
+    for _ in 0..40 {
+        let run = server.start("ask", "x").await;
+        let mut stream = server.stream(&run, None).await;
+        stream.until("asked").await;
+        let request = server.pending(&run).await;
+        let since = Instant::now();
+        let decided = json!({ "decision": "approve" });
+        let (told, ()) = tokio::join!(server.decide(&request, &decided), async {
+            stream.until("run_completed").await;
+        });
+        assert_eq!(told.0, 200);
+        took.push(since.elapsed());
+    }
+    took.sort_unstable();
+    // A poll once a second would take half of one; this is an unoptimised build on a machine that does other things.
+    assert!(took[20] < Duration::from_millis(250), "{took:?}");
 }
 
 /// The ways in which the system that asked for all this was seen to fail.

@@ -6,6 +6,12 @@ use crate::support::{Place, Server, text};
 
 /// A clerk who writes a file and says what came of it; `gates` as YAML.
 pub(crate) fn clerk(place: &Place, gates: &str, calls: &str) -> Server {
+    describe(place, gates, calls);
+    place.serve()
+}
+
+/// What a server must find for such a clerk.
+pub(crate) fn describe(place: &Place, gates: &str, calls: &str) {
     std::fs::create_dir_all(place.path("workspace")).unwrap();
     let config = "[tools.files]\nroot = \"workspace\"\n[tools.command]\nallow = [\"bash\", \"ls\", \"echo\", \"rm\"]\n";
     std::fs::write(place.path("signoff.toml"), config).unwrap();
@@ -15,7 +21,6 @@ pub(crate) fn clerk(place: &Place, gates: &str, calls: &str) -> Server {
     );
     std::fs::write(place.path("flows/clerk.yaml"), flow).unwrap();
     std::fs::write(place.path("flows/clerk.script.yaml"), calls).unwrap();
-    place.serve()
 }
 
 pub(crate) const WRITE: &str = "- { turn: 1, call: [{ tool: write_file, arguments: { path: a.txt, content: hello } }] }\n- { turn: 2, text: done }\n";
@@ -70,6 +75,29 @@ async fn what_is_denied_is_not_done_and_not_asked_again() {
     let last = told(&server, &run).await;
     assert_eq!(last["err"]["code"], "denied", "{last}");
     assert!(text(&last["err"]["message"]).contains("denied exactly this before"), "{last}");
+}
+
+#[tokio::test]
+async fn a_tool_that_is_denied_five_times_in_a_row_is_not_asked_for_again() {
+    let place = Place::new();
+    let call = |n: u32| {
+        format!(
+            "- {{ turn: {n}, call: [{{ tool: write_file, arguments: {{ path: f{n}.txt, content: x }} }}] }}\n"
+        )
+    };
+    let calls: String = (1..=6).map(call).collect();
+    let server = clerk(&place, EDITS, &format!("{calls}- {{ turn: 7, text: done }}\n"));
+    let run = server.start("clerk", "go").await;
+    for n in 1..=5 {
+        let request = server.pending(&run).await;
+        assert!(request.ends_with(&format!("_{n}")), "{request}");
+        let (status, told) = server.decide(&request, &json!({ "decision": "reject" })).await;
+        assert_eq!(status, 200, "{told}");
+    }
+    let done = server.at_rest(&run).await;
+    assert_eq!(done["status"], "completed", "nobody is asked a sixth time: {done}");
+    assert!(told(&server, &run).await.to_string().contains("denied"));
+    assert_eq!(std::fs::read_dir(place.path("workspace")).unwrap().count(), 0);
 }
 
 #[tokio::test]

@@ -1,5 +1,9 @@
 //! Webhooks, as whoever is told gets them.
 
+#[path = "webhooks/bot.rs"]
+mod bot;
+#[path = "webhooks/mail.rs"]
+mod mail;
 #[path = "webhooks/slack.rs"]
 mod slack;
 

@@ -57,6 +57,9 @@ pub struct Counts {
     pub repeats: u32,
     /// Actions in a row that people denied.
     pub denials: u32,
+    /// How many of the last 50 that people were asked about they denied.
+    #[serde(default)]
+    pub recent_denials: u32,
     /// What asking models has cost.
     pub cost: Cost,
 }
@@ -69,6 +72,7 @@ impl Counts {
             "failures" => Some(self.failures),
             "repeats" => Some(self.repeats),
             "denials" => Some(self.denials),
+            "recent_denials" => Some(self.recent_denials),
             _ => None,
         }
     }
@@ -80,6 +84,7 @@ impl Counts {
             "failures": self.failures,
             "repeats": self.repeats,
             "denials": self.denials,
+            "recent_denials": self.recent_denials,
             "cost": self.spent(),
         })
     }
@@ -240,6 +245,7 @@ impl Action {
                 failures: count("failures"),
                 repeats: count("repeats"),
                 denials: count("denials"),
+                recent_denials: count("recent_denials"),
                 cost: Cost::default(),
             },
             opaque: kept["opaque"].as_str().map(str::to_owned),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Action;
+use super::like::{MAX_PATTERN, host_fits, host_of, path_fits};
 use crate::decision::Actor;
 use crate::id::{ConversationId, Name, RequestId, RunId, Tenant};
 use crate::time::{Span, Timestamp};
@@ -41,6 +42,16 @@ pub enum Alike {
         /// How.
         prefix: String,
     },
+    /// It is a path that fits a pattern: `*` and `?` stand for anything but `/`, `**` for any folders.
+    Glob {
+        /// The pattern.
+        glob: String,
+    },
+    /// It is an address at this host, or, with `*.` before it, at one below it.
+    Host {
+        /// The host.
+        host: String,
+    },
     /// It is this.
     Exactly(Value),
 }
@@ -49,6 +60,11 @@ impl Alike {
     fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Exactly(wanted) => wanted == value,
+            Self::Glob { glob } => value.as_str().is_some_and(|text| path_fits(glob, text)),
+            Self::Host { host } => {
+                let found = value.as_str().and_then(host_of);
+                found.is_some_and(|found| host_fits(host, &found))
+            }
             Self::Prefix { prefix } => value.as_str().is_some_and(|text| {
                 text.starts_with(prefix.as_str()) && !text.split(['/', '\\']).any(|it| it == "..")
             }),
@@ -181,6 +197,11 @@ impl Grant {
                 (*reach, arguments.clone(), *within, *times)
             }
         };
+        let long =
+            |alike: &Alike| matches!(alike, Alike::Glob { glob } if glob.len() > MAX_PATTERN);
+        if arguments.iter().flatten().any(|(_, alike)| long(alike)) {
+            return Err(format!("`glob` has at most {MAX_PATTERN} bytes"));
+        }
         if times == Some(0) {
             return Err("`times` must be at least 1".to_owned());
         }
@@ -329,6 +350,28 @@ mod tests {
         let other = Action { implementation: "changed".to_owned(), ..write("src/b") };
         assert!(!covers(&grant, &other, "run_2", 1), "the tool is another one");
         assert!(!covers(&Grant { times: Some(0), ..grant }, &write("src/b"), "run_2", 1));
+    }
+
+    #[test]
+    fn paths_by_a_pattern_and_addresses_by_their_host() {
+        let wish = r#"{"reach":"run","arguments":{"path":{"glob":"src/**/*.rs"}}}"#;
+        let grant = granted(wish, &write("src/a.rs")).unwrap();
+        assert!(covers(&grant, &write("src/a.rs"), "run_1", 1));
+        assert!(covers(&grant, &write("src/deep/er/b.rs"), "run_1", 1));
+        for other in ["src/a.txt", "src/../a.rs", "a.rs", ""] {
+            assert!(!covers(&grant, &write(other), "run_1", 1), "{other}");
+        }
+        let get = |url: &str| Action::tool("get", json!({ "url": url }), Effects::default());
+        let wish = r#"{"reach":"run","arguments":{"url":{"host":"*.example.com"}}}"#;
+        let grant = granted(wish, &get("https://api.example.com/1")).unwrap();
+        assert!(covers(&grant, &get("https://api.example.com/2?x"), "run_1", 1));
+        for other in
+            ["https://example.org/", "https://api.example.com@evil.org/", "api.example.com"]
+        {
+            assert!(!covers(&grant, &get(other), "run_1", 1), "{other}");
+        }
+        let long = json!({ "reach": "run", "arguments": { "path": { "glob": "*".repeat(600) } } });
+        assert!(granted(&long.to_string(), &write("a")).unwrap_err().contains("glob"));
     }
 
     #[test]

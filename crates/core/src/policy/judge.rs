@@ -132,14 +132,11 @@ impl Policy {
             let needs: Vec<&Needs> = self.gates.iter().map(|gate| &gate.needs).collect();
             action.scope(&needs)
         };
-        let denials = action.counts.denials;
-        if self.smart.denials > 0 && denials >= self.smart.denials && !self.gates.is_empty() {
+        if let Some(evidence) = self.smart.breaks(action.counts).filter(|_| !self.gates.is_empty())
+        {
             mandatory = true;
-            judgement.reasons.push(Reason {
-                gate: "breaker".into(),
-                criterion: "denials".to_owned(),
-                evidence: format!("{denials} in a row"),
-            });
+            let criterion = "denials".to_owned();
+            judgement.reasons.push(Reason { gate: "breaker".into(), criterion, evidence });
         }
         for gate in &self.gates {
             let (holds, doubt) = gate.holds(action, || scope.get_or_init(make));

@@ -22,6 +22,7 @@ mod file;
 mod gate;
 mod grant;
 mod judge;
+mod like;
 mod scope;
 mod shell;
 mod smart;

@@ -1,9 +1,11 @@
 //! An action as conditions see it, made for their evaluation: borrowed, and only what they ask for.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use cel::common::types::{CelDouble, CelInt, CelList, CelMap, CelNull, CelString};
 use cel::common::value::Val;
+use serde_json::Value;
 
 use super::{Action, FIELDS};
 use crate::expr::{Expr, Scope, borrowed};
@@ -12,9 +14,15 @@ use crate::expr::{Expr, Scope, borrowed};
 const ACTION: &str = "action";
 const ARGUMENTS: &str = "arguments";
 
+/// The fields as conditions write them. A name that is written whole is found at once, and not part by part.
+static WRITTEN: LazyLock<Vec<String>> =
+    LazyLock::new(|| FIELDS.iter().map(|field| format!("{ACTION}.{field}")).collect());
+
 /// What of an action a condition asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
+    /// It looks at the action itself, and not only at fields that it names.
+    whole: bool,
     /// A bit for each of the fields.
     fields: u16,
     /// The arguments it names; all of them, if none.
@@ -28,12 +36,13 @@ impl Needs {
         let bit = |n: usize| 1_u16 << n;
         let asks = |(n, field): (usize, &&str)| asked.contains(*field).then(|| bit(n));
         let fields = FIELDS.iter().enumerate().filter_map(asks).fold(0, |all, one| all | one);
-        Self { fields, arguments: expr.only_fields_of(&[ACTION, ARGUMENTS]) }
+        let whole = expr.tests_fields_of(&[ACTION]);
+        Self { whole, fields, arguments: expr.only_fields_of(&[ACTION, ARGUMENTS]) }
     }
 
     /// Everything.
     fn all() -> Self {
-        Self { fields: u16::MAX, arguments: None }
+        Self { whole: true, fields: u16::MAX, arguments: None }
     }
 }
 
@@ -42,32 +51,46 @@ impl Action {
     pub(super) fn scope(&self, needs: &[&Needs]) -> Scope<'_> {
         let fields = needs.iter().fold(0, |all, one| all | one.fields);
         let asked = FIELDS.iter().enumerate().filter(|(n, _)| fields & (1 << n) != 0);
-        let members = asked.map(|(_, &field)| {
-            let value = match field {
-                ARGUMENTS => self.arguments_for(needs),
-                field => self.member(field),
-            };
-            (field.into(), value)
-        });
-        let members: HashMap<_, _> = members.collect();
-        Scope::of(ACTION, Box::new(CelMap::from(members)))
+        let arguments = self.arguments_for(needs);
+        let value = |field: &str| match (field, &arguments) {
+            (ARGUMENTS, Some(named)) => {
+                let members = named.iter().map(|(name, value)| ((*name).into(), borrowed(value)));
+                Box::new(CelMap::from(members.collect::<HashMap<_, _>>())) as Box<dyn Val>
+            }
+            (ARGUMENTS, None) => borrowed(&self.arguments),
+            (field, _) => self.member(field),
+        };
+        let mut scope = Scope::new(&[]);
+        if needs.iter().any(|it| it.whole) {
+            let members: HashMap<_, _> =
+                asked.map(|(_, field)| ((*field).into(), value(field))).collect();
+            scope.add(ACTION, Box::new(CelMap::from(members)));
+            return scope;
+        }
+        for (n, field) in asked {
+            scope.add(&WRITTEN[n], value(field));
+            if *field == ARGUMENTS {
+                // Most ask for one of them, and that is text.
+                let named = arguments.iter().flatten();
+                for (name, value) in named.filter(|(_, value)| value.is_string()) {
+                    scope.add(&format!("{}.{name}", WRITTEN[n]), borrowed(value));
+                }
+            }
+        }
+        scope
     }
 
-    /// The arguments, as far as somebody asks for them: they may be large.
-    fn arguments_for(&self, needs: &[&Needs]) -> Box<dyn Val + '_> {
+    /// The arguments that somebody asks for, as they may be large; none, if all of them must be there.
+    fn arguments_for(&self, needs: &[&Needs]) -> Option<Vec<(&str, &Value)>> {
         let argument = 1_u16 << FIELDS.iter().position(|it| *it == ARGUMENTS).unwrap_or(15);
         let asking = needs.iter().filter(|it| it.fields & argument != 0);
         let whole = asking.clone().any(|it| it.arguments.is_none());
-        let Some(given) = self.arguments.as_object().filter(|_| !whole) else {
-            return borrowed(&self.arguments);
-        };
+        let given = self.arguments.as_object().filter(|_| !whole)?;
         let named = |name: &String| {
             asking.clone().any(|it| it.arguments.as_ref().is_some_and(|all| all.contains(name)))
         };
         let members = given.iter().filter(|(name, _)| named(name));
-        let members: HashMap<_, _> =
-            members.map(|(name, value)| (name.as_str().into(), borrowed(value))).collect();
-        Box::new(CelMap::from(members))
+        Some(members.map(|(name, value)| (name.as_str(), value)).collect())
     }
 
     /// A field, as [`Action::to_json`] has it.
@@ -95,6 +118,7 @@ impl Action {
                     ("failures".into(), number(counts.failures)),
                     ("repeats".into(), number(counts.repeats)),
                     ("denials".into(), number(counts.denials)),
+                    ("recent_denials".into(), number(counts.recent_denials)),
                     ("cost".into(), Box::new(CelDouble::from(counts.spent())) as Box<dyn Val>),
                 ]
                 .into();
@@ -127,7 +151,7 @@ fn list<'v>(items: impl Iterator<Item = &'v str>) -> Box<dyn Val + 'v> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::journal::Cost;
@@ -199,7 +223,7 @@ mod tests {
         }
 
         #[test]
-        fn a_condition_finds_what_it_asks_for(action in actions(), which in 0..9_usize) {
+        fn a_condition_finds_what_it_asks_for(action in actions(), which in 0..13_usize) {
             let conditions = [
                 "action.arguments.a == 1",
                 "has(action.arguments.b) && action.arguments.b == action.arguments['b']",
@@ -210,6 +234,10 @@ mod tests {
                 "{'a': action.tool}['a'] == action.tool",
                 "[action.kind].exists(k, k == 'tool')",
                 "action['tool'] == action.tool",
+                "has(action.phase) && action.phase == 'a'",
+                "has(action.arguments.b.c) || action.arguments.b.c == 1",
+                "action.arguments.exists(name, action.arguments[name] == action.tool)",
+                "action.targets.exists(action, action.startsWith('a'))",
             ];
             let all: Vec<Expr> =
                 conditions.iter().map(|it| Expr::compile(it, &[ACTION]).unwrap()).collect();
@@ -229,7 +257,7 @@ mod tests {
         let needs = |source: &str| Needs::of(&Expr::compile(source, &[ACTION]).unwrap());
         assert_eq!(
             needs("action.tool == 'x'"),
-            Needs { fields: 2, arguments: Some(BTreeSet::new()) }
+            Needs { whole: false, fields: 2, arguments: Some(BTreeSet::new()) }
         );
         let path = needs("has(action.arguments.path) && action.arguments.path.size() > 3");
         assert_eq!(path.arguments, Some(["path".to_owned()].into()));
@@ -238,7 +266,8 @@ mod tests {
         assert_eq!(needs("{'x': action.tool}.size() == 1"), Needs::all());
         let large = json!({ "path": "a", "content": "x".repeat(9) });
         let action = Action::tool("t", large, Effects::default());
-        let shown = Expr::compile(ACTION, &[ACTION]).unwrap().eval_in(&action.scope(&[&path]));
-        assert_eq!(shown, Ok(json!({ "arguments": { "path": "a" } })));
+        let given = Expr::compile("action.arguments", &[ACTION]).unwrap();
+        assert_eq!(given.eval_in(&action.scope(&[&path])), Ok(json!({ "path": "a" })));
+        assert!(needs("has(action.phase)").whole, "that asks the action itself");
     }
 }

@@ -4,8 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use schemars::JsonSchema;
 
-use super::{Action, Reason};
+use serde_json::Value;
+
+use super::like::{host_fits, host_of};
+use super::{Action, Counts, Reason};
 use crate::time::Span;
+use crate::visible::Secrets;
+
+/// How much of what an action is given is looked through for secrets, in bytes.
+const MAX_LOOKED_AT: usize = 64 * 1024;
 
 /// When a `smart` gate asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +24,18 @@ pub struct Smart {
     pub environments: Vec<String>,
     /// Whether what cannot be undone is asked for.
     pub destructive: bool,
+    /// How many files, hosts or people it is about at once.
+    #[serde(skip_serializing_if = "are_usual_targets")]
+    pub targets: u32,
+    /// How many lines of text it is given; never for that, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u32>,
+    /// The hosts that need not be asked for, `*.` before one for all below it; all, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
+    /// Whether what has a secret in it is asked for.
+    #[serde(skip_serializing_if = "std::clone::Clone::clone")]
+    pub secrets: bool,
     /// How many changes a run makes before it is asked about each further one.
     pub writes: u32,
     /// After how many failures of the same.
@@ -25,6 +44,9 @@ pub struct Smart {
     pub repeats: u32,
     /// After how many denials in a row everything is asked for, until somebody agrees to something.
     pub denials: u32,
+    /// After how many denials among the last 50 answers.
+    #[serde(skip_serializing_if = "are_usual_denials")]
+    pub recent_denials: u32,
     /// From which cost of the run on, in the currency of the price list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
@@ -53,6 +75,22 @@ pub struct Judge {
     /// What it should know about this place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
+}
+
+/// How many targets are too many, if nothing is said.
+const TARGETS: u32 = 20;
+/// How many denials of late are too many, if nothing is said.
+const RECENT_DENIALS: u32 = 10;
+
+// What came later is left out of a definition that does not mention it, so that its version stays what it was.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it so
+fn are_usual_targets(targets: &u32) -> bool {
+    *targets == TARGETS
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it so
+fn are_usual_denials(denials: &u32) -> bool {
+    *denials == RECENT_DENIALS
 }
 
 fn default_model() -> String {
@@ -91,10 +129,15 @@ impl Default for Smart {
             keywords: words.map(str::to_owned).to_vec(),
             environments: vec!["production".to_owned()],
             destructive: true,
+            targets: TARGETS,
+            lines: None,
+            hosts: None,
+            secrets: true,
             writes: 50,
             failures: 3,
             repeats: 3,
             denials: 3,
+            recent_denials: RECENT_DENIALS,
             cost: None,
             judge: None,
         }
@@ -120,6 +163,22 @@ impl Smart {
         if self.destructive && action.effects.destructive {
             speaks("destructive", "it cannot be undone".to_owned());
         }
+        let about = action.targets.len();
+        if self.targets > 0 && about >= self.targets as usize {
+            speaks("targets", format!("{about} at once"));
+        }
+        if let Some(bound) = self.lines {
+            let longest = texts(&action.arguments).map(|text| text.lines().count()).max();
+            if let Some(lines) = longest.filter(|lines| *lines >= bound as usize) {
+                speaks("lines", format!("{lines} lines"));
+            }
+        }
+        if let Some(host) = self.strange_host(action) {
+            speaks("host", host);
+        }
+        if self.secrets && has_secret(action) {
+            speaks("secret", "there is one in what it is given".to_owned());
+        }
         let counts = action.counts;
         #[allow(clippy::cast_precision_loss)] // money, in whole units
         let spent = counts.cost.0 as f64 / 1e9;
@@ -139,6 +198,27 @@ impl Smart {
         found
     }
 
+    /// Why everything is asked for: people denied too much of late.
+    pub(super) fn breaks(&self, counts: Counts) -> Option<String> {
+        let reached = |count: u32, bound: u32| bound > 0 && count >= bound;
+        if reached(counts.denials, self.denials) {
+            return Some(format!("{} in a row", counts.denials));
+        }
+        reached(counts.recent_denials, self.recent_denials)
+            .then(|| format!("{} of the last 50", counts.recent_denials))
+    }
+
+    /// An address that is not at one of the hosts that need not be asked for.
+    fn strange_host(&self, action: &Action) -> Option<String> {
+        let known = self.hosts.as_ref()?;
+        let places = action.targets.iter().chain(&action.command);
+        places.filter(|place| place.contains("://")).find_map(|place| match host_of(place) {
+            Some(host) if known.iter().any(|known| host_fits(known, &host)) => None,
+            Some(host) => Some(host),
+            None => Some("an address whose host cannot be told".to_owned()),
+        })
+    }
+
     /// The first word that stands in what the action is about, and where.
     fn keyword<'a>(&'a self, action: &'a Action) -> Option<(&'a str, &'a str)> {
         let places = action.targets.iter().chain(&action.command);
@@ -156,4 +236,37 @@ impl Smart {
                 })
             })
     }
+}
+
+/// All texts in a value.
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    let mut todo = vec![value];
+    std::iter::from_fn(move || {
+        while let Some(value) = todo.pop() {
+            match value {
+                Value::String(text) => return Some(text.as_str()),
+                Value::Array(items) => todo.extend(items),
+                Value::Object(fields) => todo.extend(fields.values()),
+                _ => {}
+            }
+        }
+        None
+    })
+}
+
+/// Whether something in it looks like a key, a token or a password.
+fn has_secret(action: &Action) -> bool {
+    let (looks_like, mut left) = (Secrets::default(), MAX_LOOKED_AT);
+    let words = action.command.iter().map(String::as_str);
+    let fields = action.arguments.as_object().into_iter().flatten();
+    fields.clone().any(|(name, value)| {
+        value.as_str().is_some_and(|text| looks_like.mask_field(name, text) != text)
+    }) || texts(&action.arguments).chain(words).any(|text| {
+        let mut end = text.len().min(left);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        left -= end;
+        looks_like.mask(&text[..end]) != text[..end]
+    })
 }

@@ -10,6 +10,8 @@ use crate::policy::{self, Counts};
 
 /// How often in a row a tool is denied before it is withdrawn.
 const MAX_DENIALS: u32 = 5;
+/// How many of the last answers are looked at, a bit for each.
+const RECENT: u64 = (1 << 50) - 1;
 
 /// What a run has done with tools, counted. Kept only by runs whose workflow has gates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +27,8 @@ pub struct Ledger {
     denied: BTreeSet<String>,
     /// How often in a row people denied something.
     denials: u32,
+    /// The last answers, one bit each, the newest last: whether it was a denial.
+    recent: u64,
     /// How often in a row they denied a call of a tool, by tool.
     tool_denials: BTreeMap<Name, u32>,
     /// What is under way, by digest.
@@ -47,6 +51,7 @@ impl Ledger {
             failures: self.failures.get(digest).copied().unwrap_or(0),
             repeats,
             denials: self.denials,
+            recent_denials: self.recent.count_ones(),
             ..Counts::default()
         }
     }
@@ -94,6 +99,7 @@ impl Ledger {
 
     /// A person answered a question about an action.
     pub(super) fn answered(&mut self, tool: &str, digest: &str, denied: bool) {
+        self.recent = (self.recent << 1 | u64::from(denied)) & RECENT;
         if denied {
             self.denied.insert(digest.to_owned());
             self.denials += 1;

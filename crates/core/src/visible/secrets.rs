@@ -75,7 +75,7 @@ impl Secrets {
     }
 
     /// The same for the value of a field: what is called a password is one.
-    pub(super) fn mask_field(&self, name: &str, value: &str) -> String {
+    pub(crate) fn mask_field(&self, name: &str, value: &str) -> String {
         let is_secret = FIELD.as_ref().is_some_and(|names| names.is_match(name));
         if is_secret && !value.is_empty() && !value.contains("⟨secret") {
             return mark(value);

@@ -101,6 +101,8 @@ pub enum Approval {
     Both,
     /// Only when it failed.
     OnError,
+    /// Where a gate says so, and when it failed.
+    Conditional,
 }
 
 impl Approval {

@@ -70,12 +70,17 @@ async fn modes() {
         ("after_step", "step_after step_after completed"),
         ("both", "step_before step_after step_before step_after completed"),
         ("on_error", "completed"),
+        ("conditional", "completed"),
     ] {
         let file = team("ask: false", &format!("approval: {mode}"), "");
         assert_eq!(asked(&file, plainly).await, expected, "{mode}");
         let on_error = read(&file).unwrap().phases.unwrap().asks().on_error;
         assert_eq!(on_error, mode != "never", "{mode}");
     }
+    // Rules decide: here, about the second step only.
+    let gate = "gates:\n  - { name: second, when: \"action.kind == 'step_before' && action.step == 2\" }\n";
+    let file = team("ask: false", "approval: conditional", gate);
+    assert_eq!(asked(&file, plainly).await, "step_before completed");
 }
 
 fn preset(preset: Preset, control: &str) -> String {

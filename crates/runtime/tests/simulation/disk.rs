@@ -472,6 +472,10 @@ impl Store for Faulty {
         self.disk.store.move_webhook(moved)
     }
 
+    fn posted(&self, webhook: &Name, request: &RequestId) -> Result<Option<String>, StoreError> {
+        self.read(|store| store.posted(webhook, request))
+    }
+
     fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
         self.read(|store| store.happened(after, limit))
     }

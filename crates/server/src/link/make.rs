@@ -5,7 +5,8 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use signoff_core::{
-    DecisionKind, Refusal, Request, RequestBody, RequestId, RequestKind, RequestStatus, Span,
+    Actor, DecisionKind, Refusal, Request, RequestBody, RequestId, RequestKind, RequestStatus,
+    Span, Timestamp,
 };
 use signoff_runtime::{DecideError, new_secret};
 use signoff_store::AddLink;
@@ -20,7 +21,7 @@ use crate::extract::{Body, Id, json};
 /// How long a link counts, if nothing is said.
 const USUAL: Span = Span::seconds(24 * 3600);
 /// How long it counts at most.
-const LONGEST: Span = Span::seconds(7 * 24 * 3600);
+pub(crate) const LONGEST: Span = Span::seconds(7 * 24 * 3600);
 /// The role that makes links for others: whoever has a link can decide in that person's name.
 const ADMIN: &str = "admin";
 /// How many letters of a new secret name a link.
@@ -95,15 +96,38 @@ async fn make(
         let message = format!("there is no user `{}`", new.r#for);
         return Err(ApiError::new(Problem::InvalidBody, message).hint("see `signoff user list`"));
     };
-    person.may_work()?;
-    waits(&request)?;
-    request.body.admit(&person.actor, &person.roles).map_err(DecideError::from)?;
-    let decisions = decisions(&request.body, new.decisions)?;
     let within = new.within.unwrap_or(USUAL);
     if !(1..=LONGEST.0).contains(&within.0) {
         let message = format!("`within` is longer than nothing, and {LONGEST} at most");
         return Err(ApiError::new(Problem::InvalidBody, message));
     }
+    let wanted = Wanted { within, decisions: new.decisions, by: caller.actor };
+    let (url, until) = link(&app, request, person, wanted).await?;
+    Ok(json(StatusCode::CREATED, &Made { url, expires_at: until.rfc3339() }))
+}
+
+/// What a link is to be like.
+pub(crate) struct Wanted {
+    /// How long it counts at most.
+    pub(crate) within: Span,
+    /// What can be decided with it; everything that a link can, if not given.
+    pub(crate) decisions: Option<Vec<DecisionKind>>,
+    /// Who makes it.
+    pub(crate) by: Actor,
+}
+
+/// Makes a link by which `person` decides `request`: its path, and until when it counts.
+pub(crate) async fn link(
+    app: &App,
+    request: Request,
+    person: Caller,
+    wanted: Wanted,
+) -> Result<(String, Timestamp), ApiError> {
+    let Wanted { within, decisions, by } = wanted;
+    person.may_work()?;
+    waits(&request)?;
+    request.body.admit(&person.actor, &person.roles).map_err(DecideError::from)?;
+    let decisions = self::decisions(&request.body, decisions)?;
     let at = app.engine.clock().now();
     let until = at.plus(within);
     let until = request.body.expires_at.map_or(until, |end| end.min(until));
@@ -120,10 +144,8 @@ async fn make(
     };
     let token = app.links.sign(&link).map_err(|error| ApiError::internal(&error))?;
     let Link { request, person, id, .. } = link;
-    let made = AddLink { request, id, person, until, by: caller.actor, at };
-    app.engine.store().add_link(made).await?;
-    let made = Made { url: format!("{LINKS}{token}"), expires_at: until.rfc3339() };
-    Ok(json(StatusCode::CREATED, &made))
+    app.engine.store().add_link(AddLink { request, id, person, until, by, at }).await?;
+    Ok((format!("{LINKS}{token}"), until))
 }
 
 /// Refuses a request that nobody can decide any more.

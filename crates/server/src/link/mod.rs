@@ -9,6 +9,8 @@ mod make;
 mod page;
 mod token;
 
+pub(crate) use make::{LONGEST, Wanted, link};
+
 use crate::api::Api;
 
 /// The name of the secret that signs links.

@@ -5,14 +5,15 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use serde_json::Value;
 use signoff_core::visible::{Secrets, masked};
-use signoff_core::{Name, Tenant, Timestamp};
-use signoff_net::{NetError, StatusCode};
-use signoff_store::{Happened, RequestEvent, Store, StoreError};
+use signoff_core::{Name, Request, Tenant, Timestamp};
+use signoff_store::{Happened, Posted, RequestEvent, Store, StoreError};
 
 use super::event::id;
+use crate::app::App;
 use crate::shape;
 
 /// A future that a trait object can return.
@@ -25,7 +26,10 @@ pub struct News {
     pub(super) id: String,
     pub(super) what: Happened,
     pub(super) at: Timestamp,
+    /// As clients see it, and without secrets: this may leave the house.
     pub(super) request: Value,
+    /// As it is, to see who may decide it.
+    pub(super) whole: Arc<Request>,
 }
 
 impl News {
@@ -38,16 +42,47 @@ impl News {
         let Some(request) = store.request(&event.request)? else { return Ok(None) };
         let notes = store.notes(&event.request)?;
         // It leaves the house, the proposal included.
-        let request = masked(&shape::request_with_notes(&request, &notes), secrets);
-        Ok(Some(Self { id: id(event), what: event.what, at: event.at, request }))
+        let shown = masked(&shape::request_with_notes(&request, &notes), secrets);
+        let (id, whole) = (id(event), Arc::new(request));
+        Ok(Some(Self { id, what: event.what, at: event.at, request: shown, whole }))
     }
 }
 
-/// A message in the words of a channel.
+/// What channels may use of the server.
 #[derive(Clone, Debug)]
-pub struct Message {
-    pub(super) id: String,
-    pub(super) body: String,
+pub struct Desk {
+    pub(super) app: App,
+}
+
+impl Desk {
+    /// Reads from the store, away from the threads that serve connections.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let store = Arc::clone(self.app.engine.store());
+        let done = tokio::task::spawn_blocking(move || read(&*store)).await;
+        done.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.app.engine.clock().now()
+    }
+}
+
+/// What came of telling somebody.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was taken. What it is known by there is kept, if there is something.
+    Taken(Option<Posted>),
+    /// Some of those who are to be told were; the others are next.
+    Partly,
+    /// It was not taken, and may be later.
+    Later(String),
+    /// It was not taken, and never will be.
+    Refused(String),
+    /// Nothing is wanted there any more.
+    Gone(String),
 }
 
 /// Somebody who is told what happens to requests.
@@ -58,15 +93,8 @@ pub trait Channel: Send + Sync + std::fmt::Debug {
     /// What it wants to hear.
     fn filter(&self) -> &Filter;
 
-    /// Some news in its words.
-    fn word(&self, news: &News) -> Message;
-
-    /// Sends a message once, and gives the status it is answered with.
-    fn send<'a>(
-        &'a self,
-        message: &'a Message,
-        now: Timestamp,
-    ) -> BoxFuture<'a, Result<StatusCode, NetError>>;
+    /// Tells some news once, in its own words.
+    fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome>;
 }
 
 /// Which news somebody wants.

@@ -4,15 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use signoff_core::Span;
-use signoff_net::StatusCode;
-use signoff_runtime::Engine;
-use signoff_store::{MoveWebhook, RequestEvent, Store, StoreError, TakeWebhook};
+use signoff_store::{MoveWebhook, Posted, RequestEvent, StoreError, TakeWebhook};
 use tokio::time::Instant;
 
-use super::channel::{Channel, News};
+use super::channel::{Channel, Desk, News, Outcome};
 use super::event::id;
 use super::retry;
-use crate::metrics::Metrics;
+use crate::app::App;
 
 /// How long the right to deliver lasts. Longer than an attempt.
 const LEASE: Span = Span::seconds(30);
@@ -31,10 +29,17 @@ const PAGE: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Delivery {
     channel: Arc<dyn Channel>,
-    engine: Engine,
-    metrics: Arc<Metrics>,
+    desk: Desk,
     /// The number of the last event that was delivered, as far as is known.
     passed: u64,
+}
+
+/// What became of an event.
+enum Told {
+    /// It was told or given up; what it is known by there, if that is to be kept.
+    Done(Option<Posted>),
+    /// Nothing more is delivered for now.
+    Rest(Rest),
 }
 
 /// Why nothing more is delivered for now.
@@ -48,8 +53,8 @@ enum Rest {
 }
 
 impl Delivery {
-    pub(crate) fn new(channel: Arc<dyn Channel>, engine: Engine, metrics: Arc<Metrics>) -> Self {
-        Self { channel, engine, metrics, passed: 0 }
+    pub(crate) fn new(channel: Arc<dyn Channel>, app: App) -> Self {
+        Self { channel, desk: Desk { app }, passed: 0 }
     }
 
     /// Delivers what happens, until the future is dropped or the receiver wants nothing more.
@@ -76,70 +81,81 @@ impl Delivery {
         loop {
             let Some(passed) = self.take().await? else { return Ok(Rest::NotOurs) };
             self.passed = passed;
-            let events = self.read(move |store| store.happened(passed, PAGE)).await?;
+            let events = self.desk.read(move |store| store.happened(passed, PAGE)).await?;
             let Some(last) = events.last().map(|event| event.no) else { return Ok(Rest::Told) };
             for event in events {
                 if !self.channel.filter().wants(&event) {
                     continue;
                 }
-                if let Some(rest) = self.tell(&event).await? {
-                    return Ok(rest);
-                }
-                if !self.pass(event.no).await? {
+                let posted = match self.tell(&event).await? {
+                    Told::Done(posted) => posted,
+                    Told::Rest(rest) => return Ok(rest),
+                };
+                if !self.pass(event.no, posted).await? {
                     return Ok(Rest::NotOurs);
                 }
             }
             // Those that it does not want as well.
-            if self.passed < last && !self.pass(last).await? {
+            if self.passed < last && !self.pass(last, None).await? {
                 return Ok(Rest::NotOurs);
             }
         }
     }
 
-    /// Tells of one event, however long that takes. Nothing, if it was told or given up.
-    async fn tell(&self, event: &RequestEvent) -> Result<Option<Rest>, StoreError> {
+    /// Tells of one event, however long that takes.
+    async fn tell(&self, event: &RequestEvent) -> Result<Told, StoreError> {
         let (name, id) = (self.channel.name().to_string(), id(event));
+        let metrics = &self.desk.app.metrics;
         let mut failed = 0;
         loop {
             if self.take().await?.is_none() {
-                return Ok(Some(Rest::NotOurs));
+                return Ok(Told::Rest(Rest::NotOurs));
             }
-            let (wanted, engine) = (event.clone(), self.engine.clone());
-            let news = self.read(move |store| News::of(store, &wanted, engine.secrets()));
-            let Some(news) = news.await? else { return Ok(None) };
-            let message = self.channel.word(&news);
-            let now = self.engine.clock().now();
-            let problem = match self.channel.send(&message, now).await {
-                Ok(status) if status.is_success() => {
-                    self.metrics.webhook(&name, "delivered");
+            let (wanted, engine) = (event.clone(), self.desk.app.engine.clone());
+            let news = self.desk.read(move |store| News::of(store, &wanted, engine.secrets()));
+            let Some(news) = news.await? else { return Ok(Told::Done(None)) };
+            let problem = match self.channel.tell(&news, &self.desk).await {
+                Outcome::Taken(posted) => {
+                    metrics.webhook(&name, "delivered");
                     if failed > 0 {
                         tracing::info!(webhook = name, event = id, "it is delivered now");
                     }
-                    return Ok(None);
+                    return Ok(Told::Done(posted));
                 }
-                Ok(StatusCode::GONE) => {
-                    self.metrics.webhook(&name, "disabled");
+                Outcome::Partly => continue,
+                Outcome::Gone(problem) => {
+                    metrics.webhook(&name, "disabled");
                     tracing::error!(
                         webhook = name,
-                        "it answers 410 Gone; nothing is sent until the server starts again"
+                        problem,
+                        "nothing is sent until the server starts again"
                     );
-                    return Ok(Some(Rest::Gone));
+                    return Ok(Told::Rest(Rest::Gone));
                 }
-                Ok(status) => format!("it answers {status}"),
-                Err(error) => error.to_string(),
+                Outcome::Refused(problem) => {
+                    metrics.webhook(&name, "refused");
+                    tracing::error!(
+                        webhook = name,
+                        event = id,
+                        problem,
+                        "it was refused for good, and is given up"
+                    );
+                    return Ok(Told::Done(None));
+                }
+                Outcome::Later(problem) => problem,
             };
-            self.metrics.webhook(&name, "failed");
+            metrics.webhook(&name, "failed");
             failed += 1;
-            let age = self.engine.clock().now().since(event.at);
+            let age = self.desk.now().since(event.at);
             let Some(wait) = retry::wait(&retry::WAITS, failed, age, &id) else {
-                self.metrics.webhook(&name, "given_up");
+                metrics.webhook(&name, "given_up");
                 tracing::error!(
                     webhook = name,
                     event = id,
                     problem,
                     "it was not delivered in a day, and is given up"
                 );
-                return Ok(None);
+                return Ok(Told::Done(None));
             };
             // Once is enough to know of it.
             if failed == 1 {
@@ -153,7 +169,7 @@ impl Delivery {
                 tracing::debug!(webhook = name, event = id, failed, problem, "not yet");
             }
             if !self.hold(wait).await? {
-                return Ok(Some(Rest::NotOurs));
+                return Ok(Told::Rest(Rest::NotOurs));
             }
         }
     }
@@ -175,9 +191,9 @@ impl Delivery {
     async fn news(&self) {
         let (mut seen, since, passed) = (None, Instant::now(), self.passed);
         while since.elapsed() < SIGN_OF_LIFE {
-            let changes = self.engine.store().changes().ok();
+            let changes = self.desk.app.engine.store().changes().ok();
             if changes.is_none() || changes != seen {
-                match self.read(move |store| store.happened(passed, 1)).await {
+                match self.desk.read(move |store| store.happened(passed, 1)).await {
                     Ok(events) if events.is_empty() => seen = changes,
                     Ok(_) => return,
                     // It is looked at again.
@@ -189,33 +205,26 @@ impl Delivery {
     }
 
     async fn take(&self) -> Result<Option<u64>, StoreError> {
+        let engine = &self.desk.app.engine;
         let take = TakeWebhook {
             name: self.channel.name().clone(),
-            node: self.engine.node().clone(),
-            now: self.engine.clock().now(),
+            node: engine.node().clone(),
+            now: self.desk.now(),
             ttl: LEASE,
         };
-        self.engine.store().take_webhook(take).await
+        engine.store().take_webhook(take).await
     }
 
-    async fn pass(&mut self, to: u64) -> Result<bool, StoreError> {
+    async fn pass(&mut self, to: u64, posted: Option<Posted>) -> Result<bool, StoreError> {
+        let engine = &self.desk.app.engine;
         let moved = MoveWebhook {
             name: self.channel.name().clone(),
-            node: self.engine.node().clone(),
+            node: engine.node().clone(),
             to,
-            now: self.engine.clock().now(),
+            now: self.desk.now(),
+            posted,
         };
         self.passed = to;
-        self.engine.store().move_webhook(moved).await
-    }
-
-    /// Reads from the store, away from the threads that serve connections.
-    async fn read<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let store = Arc::clone(self.engine.store());
-        let done = tokio::task::spawn_blocking(move || read(&*store)).await;
-        done.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))
+        engine.store().move_webhook(moved).await
     }
 }

@@ -5,7 +5,14 @@ use signoff_core::Timestamp;
 use signoff_core::text::digest;
 use signoff_store::RequestEvent;
 
-use super::channel::{Message, News};
+use super::channel::News;
+
+/// What is sent, under which id.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub(super) id: String,
+    pub(super) body: String,
+}
 
 impl Message {
     fn new(id: String, kind: &str, at: Timestamp, data: &Value) -> Self {

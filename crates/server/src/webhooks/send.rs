@@ -6,8 +6,9 @@ use signoff_core::{Name, Timestamp};
 use signoff_net::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use signoff_net::{Method, NetError, Request, Response, StatusCode};
 
-use super::channel::{BoxFuture, Channel, Filter, Message, News};
+use super::channel::{BoxFuture, Channel, Desk, Filter, News, Outcome};
 use super::config::Webhook;
+use super::event::Message;
 
 /// How long an attempt may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,16 +24,11 @@ impl Channel for Webhook {
         &self.filter
     }
 
-    fn word(&self, news: &News) -> Message {
-        Message::plain(news)
-    }
-
-    fn send<'a>(
-        &'a self,
-        message: &'a Message,
-        now: Timestamp,
-    ) -> BoxFuture<'a, Result<StatusCode, NetError>> {
-        Box::pin(self.post(message, now))
+    fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let message = Message::plain(news);
+            outcome(self.post(&message, desk.now()).await)
+        })
     }
 }
 
@@ -64,6 +60,16 @@ impl Webhook {
     pub async fn ping(&self, unique: &str, now: Timestamp) -> Result<u16, NetError> {
         let status = self.post(&Message::ping(unique, now), now).await?;
         Ok(status.as_u16())
+    }
+}
+
+/// What an answer to a POST means.
+pub(super) fn outcome(answer: Result<StatusCode, NetError>) -> Outcome {
+    match answer {
+        Ok(status) if status.is_success() => Outcome::Taken(None),
+        Ok(StatusCode::GONE) => Outcome::Gone("it answers 410 Gone".to_owned()),
+        Ok(status) => Outcome::Later(format!("it answers {status}")),
+        Err(error) => Outcome::Later(error.to_string()),
     }
 }
 

@@ -1,32 +1,42 @@
 //! `[channels.NAME]` of kind `slack`: a card for each request, and a word when it is settled.
 //!
-//! It speaks to an incoming webhook, of Slack or of whatever takes the same (Mattermost, Rocket.Chat). Such a webhook cannot change
-//! what it has posted, so what was decided elsewhere follows as a message of its own.
+//! | it is given | what it does |
+//! |---|---|
+//! | `url_env` | speaks to an incoming webhook, of Slack or of whatever takes the same (Mattermost, Rocket.Chat). That cannot change what it has posted, so what was decided elsewhere follows as a message of its own |
+//! | `token_env` and `channel` | is a bot, which changes the card when its request is settled (`bot`) |
 
+mod bot;
 mod card;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use signoff_core::{Name, Timestamp};
+use signoff_core::Name;
 use signoff_net::header::{CONTENT_TYPE, HeaderValue};
 use signoff_net::{Client, Method, NetError, Request, StatusCode, Url};
+use signoff_store::Happened;
 
-use super::channel::{BoxFuture, Channel, Filter, Message, News};
-use super::config::{WebhookEvent, filter, guarded, named, secure};
-use super::send::read_away;
+use self::bot::Bot;
+use super::channel::{BoxFuture, Channel, Desk, Filter, News, Outcome};
+use super::channels::{Page, secret, wanted};
+use super::config::{WebhookEvent, guarded, secure};
+use super::send::{outcome, read_away};
 
-/// Somebody who is told what happens to requests, in a chat.
+/// A chat.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ChannelConfig {
-    /// What takes it.
-    pub kind: ChannelKind,
-    /// The environment variable that holds the address of the incoming webhook, which is a secret.
-    pub url_env: String,
+pub struct SlackConfig {
+    /// The environment variable that holds the address of an incoming webhook, which is a secret. This, or `token_env`.
+    pub url_env: Option<String>,
+    /// The environment variable that holds the token of a bot, with which cards are changed when they are settled.
+    pub token_env: Option<String>,
+    /// Where the bot posts: the id of a channel it is in, such as `C024BE91L`.
+    pub channel: Option<String>,
+    /// Where the API is that the bot uses; `https://slack.com/api`, if not given.
+    pub api: Option<String>,
     /// The address of the page of a request, with `{id}` in it: the button of a card leads there. No button, if not given.
     pub link: Option<String>,
-    /// What is told; all but votes, if nothing is said.
+    /// What is told; all but votes, if nothing is said. A bot changes its cards in any case.
     pub events: Option<Vec<WebhookEvent>>,
     /// Whose requests; everybody's, if nothing is said.
     pub tenants: Option<Vec<String>>,
@@ -35,20 +45,19 @@ pub struct ChannelConfig {
     pub allow_private: bool,
 }
 
-/// What takes messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ChannelKind {
-    /// An incoming webhook of Slack.
-    Slack,
+/// How a chat is reached.
+#[derive(Clone)]
+enum Way {
+    Incoming(Url),
+    Bot(Bot),
 }
 
 /// A chat that can be told. Its `Debug` does not show where it is.
 #[derive(Clone)]
-pub struct Slack {
+pub(super) struct Slack {
     name: Name,
-    url: Url,
-    link: Option<String>,
+    way: Way,
+    page: Option<Page>,
     client: Client,
     filter: Filter,
 }
@@ -61,45 +70,55 @@ impl std::fmt::Debug for Slack {
 
 impl Slack {
     /// The chat that `config` describes; `env` reads environment variables. An error names the setting.
-    pub fn new(
-        name: &str,
-        config: &ChannelConfig,
-        env: impl Fn(&str) -> Option<String>,
+    pub(super) fn new(
+        name: Name,
+        config: &SlackConfig,
+        env: &impl Fn(&str) -> Option<String>,
     ) -> Result<Self, String> {
-        Self::read(name, config, env).map_err(|problem| format!("[channels.{name}]: {problem}"))
+        let page = Page::read(config.link.as_deref())?;
+        let mut filter = wanted(config.events.as_deref(), config.tenants.as_deref(), |what| {
+            what != Happened::Voted
+        })?;
+        let way = match (&config.url_env, &config.token_env) {
+            (Some(variable), None) => {
+                if config.channel.is_some() || config.api.is_some() {
+                    return Err("`channel` and `api` go with `token_env`".to_owned());
+                }
+                let url = secret("url_env", variable, env)?;
+                let url =
+                    secure(&url, config.allow_private).map_err(|why| format!("url_env: {why}"))?;
+                Way::Incoming(url)
+            }
+            (None, Some(_)) => {
+                // A card is never left as if somebody could still decide.
+                let events = filter.events.get_or_insert_default();
+                let ends = [Happened::Decided, Happened::Expired, Happened::Cancelled];
+                events.extend(
+                    ends.into_iter().filter(|end| !events.contains(end)).collect::<Vec<_>>(),
+                );
+                Way::Bot(Bot::new(config, env)?)
+            }
+            _ => return Err("it has either `url_env`, or `token_env` and `channel`".to_owned()),
+        };
+        Ok(Self { name, way, page, client: guarded(config.allow_private)?, filter })
     }
 
-    fn read(
-        name: &str,
-        config: &ChannelConfig,
-        env: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, String> {
-        named(name, "channel")?;
-        let ChannelConfig { url_env, link, .. } = config;
-        let Some(url) = env(url_env).filter(|url| !url.trim().is_empty()) else {
-            return Err(format!("url_env: the environment variable {url_env} is not set"));
-        };
-        if let Some(link) = link
-            && (Url::parse(&link.replace("{id}", "x")).is_err() || !link.contains("{id}"))
-        {
-            return Err("link: it is an address with `{id}` in it".to_owned());
-        }
-        let url =
-            secure(url.trim(), config.allow_private).map_err(|why| format!("url_env: {why}"))?;
-        let usual = || {
-            let all = signoff_store::Happened::ALL.into_iter();
-            all.filter(|what| *what != signoff_store::Happened::Voted).collect()
-        };
-        let mut filter = filter(config.events.as_deref(), config.tenants.as_deref())?;
-        filter.events.get_or_insert_with(usual);
-        Ok(Self {
-            // The store knows it beside webhooks, which may have the same name.
-            name: format!("channel:{name}").into(),
-            url,
-            link: link.clone(),
-            client: guarded(config.allow_private)?,
-            filter,
-        })
+    /// A request as a card, while it waits; how it was settled, afterwards.
+    fn card(&self, news: &News) -> Value {
+        let id = news.request["id"].as_str().unwrap_or_default();
+        let link = self.page.as_ref().map(|page| page.of(id));
+        card::card(news, link.as_deref())
+    }
+
+    /// Posts to an incoming webhook.
+    async fn post(&self, url: &Url, news: &News) -> Result<StatusCode, NetError> {
+        let mut request = Request::new(Method::POST, url.clone());
+        request.body = self.card(news).to_string().into();
+        request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let response = self.client.send(request).await?;
+        let status = response.status();
+        read_away(response).await;
+        Ok(status)
     }
 }
 
@@ -112,26 +131,12 @@ impl Channel for Slack {
         &self.filter
     }
 
-    fn word(&self, news: &News) -> Message {
-        let id = news.request["id"].as_str().unwrap_or_default();
-        let link = self.link.as_ref().map(|link| link.replace("{id}", id));
-        let card: Value = card::card(news, link.as_deref());
-        Message { id: news.id.clone(), body: card.to_string() }
-    }
-
-    fn send<'a>(
-        &'a self,
-        message: &'a Message,
-        _: Timestamp,
-    ) -> BoxFuture<'a, Result<StatusCode, NetError>> {
+    fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
-            let mut request = Request::new(Method::POST, self.url.clone());
-            request.body = message.body.clone().into();
-            request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            let response = self.client.send(request).await?;
-            let status = response.status();
-            read_away(response).await;
-            Ok(status)
+            match &self.way {
+                Way::Incoming(url) => outcome(self.post(url, news).await),
+                Way::Bot(bot) => bot.tell(self, news, desk).await,
+            }
         })
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use signoff_core::deciders::{Deciders, Who};
 use signoff_core::journal::Event;
-use signoff_core::{Actor, RunStatus, Tenant};
+use signoff_core::{Actor, RequestId, RunStatus, Tenant};
 
 use super::fixtures::*;
 use crate::{
-    Append, Decide, Decided, Happened, MoveWebhook, NewRun, Rest, Store, TakeWebhook, scoped,
+    Append, Decide, Decided, Happened, MoveWebhook, NewRun, Posted, Rest, Store, TakeWebhook,
+    scoped,
 };
 
 async fn take(store: &Arc<dyn Store>, name: &str, by: &str, ms: i64) -> Option<u64> {
@@ -17,7 +18,7 @@ async fn take(store: &Arc<dyn Store>, name: &str, by: &str, ms: i64) -> Option<u
 }
 
 async fn pass(store: &Arc<dyn Store>, name: &str, by: &str, to: u64, ms: i64) -> bool {
-    let moved = MoveWebhook { name: name.into(), node: node(by), to, now: at(ms) };
+    let moved = MoveWebhook { name: name.into(), node: node(by), to, now: at(ms), posted: None };
     store.move_webhook(moved).await.unwrap()
 }
 
@@ -107,6 +108,32 @@ pub async fn a_webhook_is_delivered_to_by_one(store: Arc<dyn Store>) {
     assert_eq!(take(&store, "ops", "n2", 19_004).await, Some(no), "it never goes back");
 }
 
+pub async fn what_it_is_known_by_there_is_kept(store: Arc<dyn Store>) {
+    take(&store, "ops", "n1", 1000).await;
+    take(&store, "team", "n1", 1000).await;
+    let (one, two) = (run("a").request(1), run("a").request(2));
+    let keep = async |name: &str, by: &str, request: &RequestId, reference: Option<&str>| {
+        let (request, reference) = (request.clone(), reference.map(str::to_owned));
+        let posted = Some(Posted { request, reference });
+        let (name, node) = (name.into(), node(by));
+        let moved = MoveWebhook { name, node, to: 0, now: at(1001), posted };
+        store.move_webhook(moved).await.unwrap()
+    };
+    let known = |name: &str, request: &RequestId| store.posted(&name.into(), request).unwrap();
+    assert_eq!(known("ops", &one), None);
+    assert!(keep("ops", "n1", &one, Some("C1/7.1")).await);
+    assert!(keep("ops", "n1", &two, Some("C1/7.2")).await);
+    assert!(keep("team", "n1", &one, Some("é\u{0}")).await);
+    assert_eq!(known("ops", &one).as_deref(), Some("C1/7.1"));
+    assert_eq!(known("ops", &two).as_deref(), Some("C1/7.2"));
+    assert_eq!(known("team", &one).as_deref(), Some("é\u{0}"), "each knows it by its own name");
+    assert!(!keep("ops", "n2", &one, Some("stolen")).await, "somebody else delivers");
+    assert!(keep("ops", "n1", &one, Some("C1/8.1")).await);
+    assert_eq!(known("ops", &one).as_deref(), Some("C1/8.1"), "the last counts");
+    assert!(keep("ops", "n1", &one, None).await);
+    assert_eq!((known("ops", &one), known("ops", &two).as_deref()), (None, Some("C1/7.2")));
+}
+
 pub async fn events_are_kept_until_all_are_told(store: Arc<dyn Store>) {
     take(&store, "one", "n1", 1000).await;
     waiting(&store, "a", None).await;
@@ -133,7 +160,9 @@ pub async fn a_tenant_does_not_deliver(store: Arc<dyn Store>) {
     let view = scoped(Arc::clone(&store), Tenant::local());
     let take = TakeWebhook { name: "ops".into(), node: node("n1"), now: at(1), ttl: TTL };
     assert!(view.take_webhook(take).await.is_err());
-    let moved = MoveWebhook { name: "ops".into(), node: node("n1"), to: 1, now: at(1) };
+    let moved =
+        MoveWebhook { name: "ops".into(), node: node("n1"), to: 1, now: at(1), posted: None };
     assert!(view.move_webhook(moved).await.is_err());
     assert!(view.happened(0, 9).is_err());
+    assert!(view.posted(&"ops".into(), &run("a").request(1)).is_err());
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use signoff_core::Name;
 use signoff_core::time::Timestamp;
+use signoff_core::{Name, RequestId};
 
 use super::tables::Tables;
 use crate::events::FORGOTTEN_AFTER;
@@ -16,6 +16,7 @@ pub(super) struct Events {
     /// The number of the last one there ever was.
     last: u64,
     webhooks: BTreeMap<Name, Webhook>,
+    posts: BTreeMap<(Name, RequestId), String>,
 }
 
 #[derive(Debug)]
@@ -55,6 +56,10 @@ impl Events {
         self.told.iter().filter(|event| event.no > after).take(limit).cloned().collect()
     }
 
+    pub(super) fn posted(&self, webhook: &Name, request: &RequestId) -> Option<String> {
+        self.posts.get(&(webhook.clone(), request.clone())).cloned()
+    }
+
     pub(super) fn take(&mut self, take: &TakeWebhook) -> Option<u64> {
         let until = take.now.plus(take.ttl);
         let new = || Webhook { cursor: self.last, node: take.node.clone(), until };
@@ -71,6 +76,13 @@ impl Events {
         let own = self.webhooks.get_mut(&passed.name).filter(|it| it.node == passed.node);
         let Some(webhook) = own else { return false };
         webhook.cursor = webhook.cursor.max(passed.to);
+        if let Some(posted) = &passed.posted {
+            let key = (passed.name.clone(), posted.request.clone());
+            match &posted.reference {
+                Some(reference) => self.posts.insert(key, reference.clone()),
+                None => self.posts.remove(&key),
+            };
+        }
         let waited_for = self.webhooks.values().filter(|webhook| webhook.counts(passed.now));
         if let Some(passed) = waited_for.map(|webhook| webhook.cursor).min() {
             self.told.retain(|event| event.no > passed);

@@ -377,6 +377,10 @@ impl Store for MemoryStore {
         self.change(|tables| Ok(tables.events.pass(&moved)))
     }
 
+    fn posted(&self, webhook: &Name, request: &RequestId) -> Result<Option<String>, StoreError> {
+        Ok(self.tables().events.posted(webhook, request))
+    }
+
     fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
         Ok(self.tables().events.after(after, limit))
     }

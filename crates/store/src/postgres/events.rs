@@ -1,6 +1,6 @@
 //! What happens to requests, and who has been told of it.
 
-use signoff_core::id::Tenant;
+use signoff_core::id::{Name, RequestId, Tenant};
 use signoff_core::time::Timestamp;
 use signoff_core::{RequestNo, RunId};
 use tokio_postgres::Error;
@@ -14,7 +14,7 @@ use super::text::Text;
 use super::touches::Touches;
 use super::writer::Command;
 use crate::events::FORGOTTEN_AFTER;
-use crate::{Happened, MoveWebhook, RequestEvent, StoreError, TakeWebhook};
+use crate::{Happened, MoveWebhook, Posted, RequestEvent, StoreError, TakeWebhook};
 
 /// Events that a batch adds.
 #[derive(Debug, Default)]
@@ -102,6 +102,33 @@ pub(super) async fn after(
     Ok(events)
 }
 
+/// What a request is known by where a webhook was told of it.
+pub(super) async fn posted(
+    conn: &Conn,
+    webhook: &Name,
+    request: &RequestId,
+) -> Result<Option<String>, Stop> {
+    let sql = "SELECT reference FROM posts WHERE webhook = $1 AND request = $2";
+    let row = conn.row(sql, &[&Text(webhook), &Text(request.as_str())]).await?;
+    row.map(|row| row.text(0)).transpose().map_err(Into::into)
+}
+
+async fn keep(batch: &Batch<'_>, webhook: &Name, posted: &Posted) -> Result<(), Stop> {
+    let (webhook, request) = (Text(webhook), Text(posted.request.as_str()));
+    match &posted.reference {
+        Some(reference) => {
+            let sql = "INSERT INTO posts (webhook, request, reference) VALUES ($1, $2, $3)
+                ON CONFLICT (webhook, request) DO UPDATE SET reference = excluded.reference";
+            batch.write(sql, &[&webhook, &request, &Text(reference)]).await?;
+        }
+        None => {
+            let sql = "DELETE FROM posts WHERE webhook = $1 AND request = $2";
+            batch.write(sql, &[&webhook, &request]).await?;
+        }
+    }
+    Ok(())
+}
+
 impl Command for TakeWebhook {
     type Output = Option<u64>;
 
@@ -145,6 +172,9 @@ impl Command for MoveWebhook {
             &[&Text(&self.name), &Text(&self.node), &stored(self.to)];
         let moved = batch.write(sql, bound).await?;
         if moved == 1 {
+            if let Some(posted) = &self.posted {
+                keep(batch, &self.name, posted).await?;
+            }
             let sql = "DELETE FROM events WHERE no <=
                 (SELECT min(cursor) FROM webhooks WHERE lease_until > $1)";
             batch.write(sql, &[&forgotten_at(self.now)]).await?;

@@ -13,8 +13,10 @@ struct Migration {
 }
 
 /// In order; the first is version 1. A released one never changes.
-const MIGRATIONS: &[Migration] =
-    &[Migration { name: "first", sql: include_str!("migrations/0001_first.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { name: "first", sql: include_str!("migrations/0001_first.sql") },
+    Migration { name: "posts", sql: include_str!("migrations/0002_posts.sql") },
+];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     version BIGINT PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL,

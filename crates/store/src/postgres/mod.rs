@@ -455,6 +455,10 @@ impl Store for PostgresStore {
         self.writer.submit(moved)
     }
 
+    fn posted(&self, webhook: &Name, request: &RequestId) -> Result<Option<String>, StoreError> {
+        self.read(async |conn| events::posted(conn, webhook, request).await)
+    }
+
     fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
         self.read(async |conn| events::after(conn, after, limit).await)
     }

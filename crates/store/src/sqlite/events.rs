@@ -1,7 +1,7 @@
 //! What happens to requests, and who has been told of it.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
-use signoff_core::id::Tenant;
+use signoff_core::id::{Name, RequestId, Tenant};
 use signoff_core::time::Timestamp;
 use signoff_core::{RequestNo, RunId};
 
@@ -9,7 +9,7 @@ use super::db::Db;
 use super::error::{read, stored};
 use super::writer::{Command, Stop};
 use crate::events::FORGOTTEN_AFTER;
-use crate::{Happened, MoveWebhook, RequestEvent, StoreError, TakeWebhook};
+use crate::{Happened, MoveWebhook, Posted, RequestEvent, StoreError, TakeWebhook};
 
 /// Tells of a request, if there is anybody to be told.
 pub(super) fn tell(
@@ -75,6 +75,30 @@ pub(super) fn after(
     Ok(events)
 }
 
+/// What a request is known by where a webhook was told of it.
+pub(super) fn posted(
+    connection: &Connection,
+    webhook: &Name,
+    request: &RequestId,
+) -> Result<Option<String>, StoreError> {
+    let sql = "SELECT reference FROM posts WHERE webhook = ?1 AND request = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row(params![&**webhook, request.as_str()], |row| row.get(0)).optional()?)
+}
+
+fn keep(db: &Db, webhook: &Name, posted: &Posted) -> rusqlite::Result<()> {
+    let (connection, request) = (&db.connection, posted.request.as_str());
+    let changed = match &posted.reference {
+        Some(reference) => connection
+            .prepare_cached("INSERT OR REPLACE INTO posts VALUES (?1, ?2, ?3)")?
+            .execute(params![&**webhook, request, reference]),
+        None => connection
+            .prepare_cached("DELETE FROM posts WHERE webhook = ?1 AND request = ?2")?
+            .execute(params![&**webhook, request]),
+    };
+    changed.map(drop)
+}
+
 impl Command for TakeWebhook {
     type Output = Option<u64>;
 
@@ -114,6 +138,9 @@ impl Command for MoveWebhook {
             )?
             .execute(params![&*self.name, &*self.node, stored(self.to)])?;
         if moved == 1 {
+            if let Some(posted) = &self.posted {
+                keep(db, &self.name, posted)?;
+            }
             db.connection
                 .prepare_cached(
                     "DELETE FROM events WHERE no <=

@@ -23,6 +23,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "siblings_and_deferrals",
         sql: include_str!("migrations/0008_siblings_and_deferrals.sql"),
     },
+    Migration { name: "posts", sql: include_str!("migrations/0009_posts.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

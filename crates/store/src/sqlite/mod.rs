@@ -429,6 +429,10 @@ impl Store for SqliteStore {
         self.writer.submit(moved)
     }
 
+    fn posted(&self, webhook: &Name, request: &RequestId) -> Result<Option<String>, StoreError> {
+        events::posted(&self.readers.get(), webhook, request)
+    }
+
     fn happened(&self, after: u64, limit: usize) -> Result<Vec<RequestEvent>, StoreError> {
         events::after(&self.readers.get(), after, limit)
     }

@@ -13,6 +13,7 @@ use signoff_testkit::process::PATIENCE;
 /// A request that came.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
+    pub(super) path: String,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) body: String,
     pub(super) status: u16,
@@ -23,6 +24,9 @@ impl Sent {
         serde_json::from_str(&self.body).unwrap()
     }
 }
+
+/// What is answered, if it is more than a status.
+type Answer = dyn Fn(&Sent) -> (u16, String) + Send + Sync;
 
 #[derive(Default)]
 struct Seen {
@@ -36,16 +40,28 @@ pub(super) struct Receiver {
     pub(super) port: u16,
     seen: Arc<Mutex<Seen>>,
     up: Arc<AtomicBool>,
+    answer: Option<Arc<Answer>>,
 }
 
 impl Receiver {
     /// One that answers with each of `answers` once, then with 204.
     pub(super) fn start(answers: &[u16]) -> Self {
+        Self::listening(answers, None)
+    }
+
+    /// One that answers as `answer` says.
+    pub(super) fn answering(
+        answer: impl Fn(&Sent) -> (u16, String) + Send + Sync + 'static,
+    ) -> Self {
+        Self::listening(&[], Some(Arc::new(answer)))
+    }
+
+    fn listening(answers: &[u16], answer: Option<Arc<Answer>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Seen { answers: answers.iter().copied().collect(), ..Seen::default() };
         let up = Arc::new(AtomicBool::new(true));
-        let receiver = Self { port, seen: Arc::new(Mutex::new(seen)), up };
+        let receiver = Self { port, seen: Arc::new(Mutex::new(seen)), up, answer };
         receiver.listen(listener);
         receiver
     }
@@ -103,16 +119,25 @@ impl Receiver {
             .collect();
         let mut body = vec![0; headers["content-length"].parse().unwrap()];
         reader.read_exact(&mut body).ok()?;
+        let path = lines[0].split(' ').nth(1).unwrap().to_owned();
+        let body = String::from_utf8(body).unwrap();
+        let mut sent = Sent { path, headers, body, status: 204 };
+        let mut said = String::new();
         let status = {
             let mut seen = self.seen.lock().unwrap();
-            let status = seen.answers.pop_front().unwrap_or(204);
-            let body = String::from_utf8(body).unwrap();
-            seen.sent.push(Sent { headers, body, status });
+            match &self.answer {
+                Some(answer) => (sent.status, said) = answer(&sent),
+                None => sent.status = seen.answers.pop_front().unwrap_or(204),
+            }
+            let status = sent.status;
+            seen.sent.push(sent);
             status
         };
         let place = if status == 302 { "location: /elsewhere\r\n" } else { "" };
-        let answer =
-            format!("HTTP/1.1 {status} x\r\n{place}connection: close\r\ncontent-length: 0\r\n\r\n");
+        let answer = format!(
+            "HTTP/1.1 {status} x\r\n{place}connection: close\r\ncontent-length: {}\r\n\r\n{said}",
+            said.len()
+        );
         stream.write_all(answer.as_bytes()).ok()
     }
 

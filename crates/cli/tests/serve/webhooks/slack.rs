@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use signoff_testkit::peers;
 
-use crate::receiver::Receiver;
+use crate::receiver::{Receiver, Sent};
 use crate::support::{Place, Server, text};
 
 const ENV: &str = "TEAM_CHAT";
@@ -42,6 +42,11 @@ fn serve(place: &Place, port: u16, more: &str) -> Server {
 
 /// What the library says of all that was posted.
 fn checked(receiver: &Receiver) -> Vec<String> {
+    library(CHECK, receiver.sent().iter().map(Sent::event))
+}
+
+/// What a script with the library says of values, one a line.
+pub(super) fn library(script: &str, values: impl Iterator<Item = Value>) -> Vec<String> {
     let folder = peers::cache("slack-python");
     let (venv, packages) = (folder.join("venv/bin/python"), folder.join("packages"));
     peers::install(&folder, &venv, &["python3", "-m", "venv", "venv"]);
@@ -50,14 +55,14 @@ fn checked(receiver: &Receiver) -> Vec<String> {
     peers::install(&folder, &packages.join("slack_sdk"), &pip);
     let mut check = Command::new(venv)
         .env("PYTHONPATH", packages)
-        .args(["-B", "-c", CHECK])
+        .args(["-B", "-c", script])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = check.stdin.take().unwrap();
-    for sent in receiver.sent() {
-        writeln!(lines, "{}", sent.event()).unwrap();
+    for value in values {
+        writeln!(lines, "{value}").unwrap();
     }
     drop(lines);
     let output = check.wait_with_output().unwrap();

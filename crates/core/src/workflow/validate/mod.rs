@@ -34,6 +34,8 @@ pub struct Known<'a> {
     pub workflows: Option<Vec<&'a str>>,
     /// Model aliases. None: not looked at here.
     pub models: Option<Vec<&'a str>>,
+    /// Ids of workflows that are always there; no other one may have them.
+    pub taken: Vec<&'a str>,
 }
 
 impl Workflow {
@@ -111,6 +113,13 @@ impl Check<'_> {
         let workflow = self.workflow;
         if !is_name(&workflow.id) {
             self.report(Problem::value("/workflow", bad_name(&workflow.id)));
+        }
+        if self.known.taken.contains(&workflow.id.as_str()) {
+            let message = format!(
+                "{} is a workflow that is always there; give this one another id",
+                quote(&workflow.id)
+            );
+            self.report(Problem::value("/workflow", message));
         }
         let keys = [
             ("/agents", workflow.agents.keys().collect::<Vec<_>>()),

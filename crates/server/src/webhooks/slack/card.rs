@@ -1,9 +1,9 @@
 //! A request as a card, in the blocks that Slack knows.
 
 use serde_json::{Value, json};
-use signoff_store::Happened;
 
 use super::News;
+use crate::webhooks::words::{cut, head, settled};
 
 /// The longest header and button, in characters.
 const HEADER: usize = 150;
@@ -15,9 +15,8 @@ const TEXT: usize = 600;
 /// What is posted: a card while a request waits, a line when it is settled.
 pub(super) fn card(news: &News, link: Option<&str>) -> Value {
     let request = &news.request;
-    let waits = request["status"] == "pending";
-    let said = line(news, waits);
-    if !waits {
+    let said = line(news);
+    if request["status"] != "pending" {
         return json!({ "text": said, "blocks": [section(&said)] });
     }
     let word = |name: &str| request[name].as_str().unwrap_or_default();
@@ -57,45 +56,25 @@ fn section(text: &str) -> Value {
     json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })
 }
 
-fn head(what: Happened, workflow: &str) -> String {
-    match what {
-        Happened::Reminded => format!("{workflow} still waits for an answer"),
-        Happened::Reopened => format!("{workflow} waits again"),
-        Happened::Deferred => format!("{workflow} waits, put off"),
-        _ => format!("{workflow} asks"),
-    }
+/// A line about a request that waits.
+pub(super) fn word(news: &News) -> Value {
+    let workflow = news.request["workflow"].as_str().unwrap_or_default();
+    let said = format!("{} · {}", escaped(&head(news.what, workflow)), line(news));
+    json!({ "text": said, "blocks": [section(&said)] })
 }
 
 /// All of it in a line, for notifications and for what is settled.
-fn line(news: &News, waits: bool) -> String {
+fn line(news: &News) -> String {
     let request = &news.request;
     let (prompt, id) = (request["prompt"].as_str(), request["id"].as_str());
     let prompt = escaped(&cut(prompt.unwrap_or_default(), TEXT));
-    let (decision, by) = (&request["decision"]["decision"], &request["decision"]["by"]);
-    let settled = match (waits, request["status"].as_str(), decision.as_str()) {
-        (true, ..) => return prompt,
-        (_, Some("decided"), Some(decision)) => {
-            let by = escaped(&cut(by.as_str().unwrap_or_default(), HEADER));
-            format!("Decided by {by}: {decision}")
-        }
-        (_, Some("expired"), _) => "Nobody answered in time".to_owned(),
-        _ => match request["withdrawn"].as_str() {
-            Some(why) => format!("Taken back: {}", escaped(&cut(why, TEXT))),
-            None => "Taken back".to_owned(),
-        },
-    };
-    format!("{settled} · {prompt} (`{}`)", id.unwrap_or_default())
+    match settled(request) {
+        None => prompt,
+        Some(how) => format!("{} · {prompt} (`{}`)", escaped(&how), id.unwrap_or_default()),
+    }
 }
 
 /// The text with what means something to Slack made plain.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-fn cut(text: &str, longest: usize) -> String {
-    if text.chars().count() <= longest {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(longest - 1).collect();
-    format!("{kept}…")
 }

@@ -1,0 +1,282 @@
+//! `[channels.NAME]` of kind `email`: a mail for each request, and an answer to that mail when it is settled.
+//!
+//! A mail has an id that follows from what it tells of and whom, so one that is sent again is the same mail; and what follows
+//! on a request names the id of its first mail, so that mail programs show them together. Nothing is kept for that.
+//!
+//! | the mail server | what follows |
+//! |---|---|
+//! | takes it | the next one |
+//! | refuses the address or the mail for good (550 and the like) | it is not sent to that address again, and the log says so |
+//! | says anything else, or nothing | it is sent again, to those who have not got it |
+
+mod config;
+mod letter;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
+
+use lettre::address::Envelope;
+use lettre::message::header::{HeaderName, HeaderValue};
+use lettre::message::{Mailbox, MultiPart};
+use lettre::transport::smtp;
+use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+use signoff_core::text::digest;
+use signoff_core::{Actor, Name, RequestStatus};
+use signoff_store::Happened;
+use tokio::time::Instant;
+
+use self::config::TIMEOUT;
+pub use self::config::{MailConfig, MailTls};
+use self::letter::{Leads, Letter};
+use super::channel::{BoxFuture, Channel, Desk, Filter, News, Outcome};
+use super::channels::Page;
+use crate::access::Caller;
+use crate::link;
+
+/// After so long others are let go first: the right to deliver must not run out meanwhile.
+const AT_ONCE: Duration = Duration::from_secs(10);
+/// Answers that are not about the mail or its reader, but about us: that can be put right.
+const OURS: [u16; 8] = [500, 502, 503, 504, 530, 534, 535, 538];
+
+/// Mailboxes that can be told. Its `Debug` shows neither the password nor where they are.
+pub(super) struct Mail {
+    name: Name,
+    filter: Filter,
+    from: Mailbox,
+    to: Vec<Mailbox>,
+    people: BTreeMap<String, Mailbox>,
+    page: Option<Page>,
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    /// How far the event got that is being told. Only spares people the same mail twice; a restart forgets it.
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    event: String,
+    /// Who has got it, or never will.
+    done: BTreeSet<String>,
+    sent: usize,
+    /// Links that were made for it, each for a version of the request.
+    links: BTreeMap<String, (u32, String)>,
+}
+
+/// Somebody who gets a mail.
+struct Reader<'a> {
+    /// What the log calls them: not by their address.
+    label: String,
+    address: &'a Mailbox,
+    /// Who it is, where that is said.
+    person: Option<Caller>,
+}
+
+/// What came of a mail.
+enum Sent {
+    Taken,
+    Never(String),
+    /// Not this one, but perhaps others.
+    Later(String),
+    /// Nobody can be reached.
+    Down(String),
+}
+
+impl std::fmt::Debug for Mail {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mail").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Channel for Mail {
+    fn name(&self) -> &Name {
+        &self.name
+    }
+
+    fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.send(news, desk))
+    }
+}
+
+impl Mail {
+    async fn send(&self, news: &News, desk: &Desk) -> Outcome {
+        // How it was settled is told next; there is nothing left to ask for.
+        if news.what == Happened::Requested && news.whole.status != RequestStatus::Pending {
+            return Outcome::Taken(None);
+        }
+        let readers = match self.readers(news, desk).await {
+            Ok(readers) => readers,
+            Err(problem) => return Outcome::Later(problem),
+        };
+        if readers.is_empty() {
+            let event = &news.id;
+            tracing::warn!(webhook = %self.name, event, "nobody who may decide it has an address");
+        }
+        let (since, mut later, mut never) = (Instant::now(), None, None);
+        for reader in readers {
+            if self.progress(news, |progress| progress.done.contains(&reader.label)) {
+                continue;
+            }
+            if since.elapsed() > AT_ONCE {
+                return later.map_or(Outcome::Partly, Outcome::Later);
+            }
+            match self.send_to(&reader, news, desk).await {
+                Sent::Taken => self.progress(news, |progress| {
+                    progress.done.insert(reader.label);
+                    progress.sent += 1;
+                }),
+                Sent::Never(problem) => {
+                    let (event, reader) = (&news.id, reader.label);
+                    tracing::error!(
+                        webhook = %self.name,
+                        event,
+                        reader,
+                        problem,
+                        "a mail was refused for good"
+                    );
+                    self.progress(news, |progress| progress.done.insert(reader));
+                    never = Some(problem);
+                }
+                Sent::Later(problem) => later = Some(problem),
+                Sent::Down(problem) => return Outcome::Later(problem),
+            }
+        }
+        let sent = self.progress(news, |progress| progress.sent);
+        match (later, never) {
+            (Some(problem), _) => Outcome::Later(problem),
+            (None, Some(problem)) if sent == 0 => Outcome::Refused(problem),
+            _ => Outcome::Taken(None),
+        }
+    }
+
+    /// All who get a mail.
+    async fn readers(&self, news: &News, desk: &Desk) -> Result<Vec<Reader<'_>>, String> {
+        let of_list = |(n, address)| Reader { label: format!("to[{n}]"), address, person: None };
+        let mut readers: Vec<Reader<'_>> = self.to.iter().enumerate().map(of_list).collect();
+        if self.people.is_empty() {
+            return Ok(readers);
+        }
+        let users = desk.read(|store| store.users()).await.map_err(|error| error.to_string())?;
+        let (asked, access) = (&news.whole, &desk.app.access);
+        for (name, address) in &self.people {
+            let person = access.person(&users, name);
+            let may = |person: &Caller| {
+                person.tenant == asked.tenant
+                    && person.may_work().is_ok()
+                    && asked.body.admit(&person.actor, &person.roles).is_ok()
+            };
+            if let Some(person) = person.filter(may) {
+                readers.push(Reader { label: name.clone(), address, person: Some(person) });
+            }
+        }
+        Ok(readers)
+    }
+
+    async fn send_to(&self, reader: &Reader<'_>, news: &News, desk: &Desk) -> Sent {
+        let page = self.page.as_ref().map(|page| page.of(news.whole.id.as_str()));
+        let leads = Leads { page, decide: self.link(reader, news, desk).await };
+        let letter = Letter::new(news, leads, desk.app.engine.secrets());
+        let mail = match self.mail(reader, news, &letter) {
+            Ok(mail) => mail,
+            Err(error) => return Sent::Never(error.to_string()),
+        };
+        match tokio::time::timeout(TIMEOUT, self.transport.send(mail)).await {
+            Ok(Ok(_)) => Sent::Taken,
+            Ok(Err(error)) => failed(&error),
+            Err(_) => Sent::Down("the mail server does not answer in time".to_owned()),
+        }
+    }
+
+    /// The link by which a person decides; none, where it cannot be decided in that way.
+    async fn link(&self, reader: &Reader<'_>, news: &News, desk: &Desk) -> Option<String> {
+        let (person, page) = (reader.person.clone()?, self.page.as_ref()?);
+        let request = &news.whole;
+        if request.status != RequestStatus::Pending {
+            return None;
+        }
+        let made = self.progress(news, |progress| progress.links.get(&reader.label).cloned());
+        if let Some((version, link)) = made
+            && version == request.version
+        {
+            return Some(link);
+        }
+        let by = Actor::new(self.name.clone());
+        let wanted = link::Wanted { within: link::LONGEST, decisions: None, by };
+        let made = link::link(&desk.app, (**request).clone(), person, wanted).await;
+        let link = page.beside(&made.ok()?.0)?;
+        let kept = (request.version, link.clone());
+        self.progress(news, |progress| progress.links.insert(reader.label.clone(), kept));
+        Some(link)
+    }
+
+    fn mail(
+        &self,
+        reader: &Reader<'_>,
+        news: &News,
+        letter: &Letter,
+    ) -> Result<Message, lettre::error::Error> {
+        let subject = &letter.subject;
+        let (first, own) = self.ids(reader, news);
+        let at = UNIX_EPOCH + Duration::from_millis(u64::try_from(news.at.0).unwrap_or_default());
+        let (sender, address) = (self.from.email.clone(), reader.address.email.clone());
+        let mut mail = Message::builder()
+            .from(self.from.clone())
+            .date(at)
+            .message_id(Some(own.clone()))
+            // Programs that answer mails by themselves leave it alone.
+            .raw_header(HeaderValue::new(
+                HeaderName::new_from_ascii_str("Auto-Submitted"),
+                "auto-generated".to_owned(),
+            ))
+            .envelope(Envelope::new(Some(sender), vec![address])?);
+        mail = match reader.person {
+            Some(_) => mail.to(reader.address.clone()),
+            // The same mail for all of the list; each gets it by themselves, so that one bad address harms nobody.
+            None => self.to.iter().fold(mail, |mail, address| mail.to(address.clone())),
+        };
+        mail = if own == first {
+            mail.subject(subject)
+        } else {
+            mail.in_reply_to(first.clone()).references(first).subject(format!("Re: {subject}"))
+        };
+        mail.multipart(MultiPart::alternative_plain_html(letter.plain(), letter.html()))
+    }
+
+    /// The id of the first mail on a request to a reader, and of this one.
+    fn ids(&self, reader: &Reader<'_>, news: &News) -> (String, String) {
+        let reader = reader.person.as_ref().map_or("", |_| reader.label.as_str());
+        let id = |of: &str| {
+            let name = digest(&format!("{} {of} {reader}", self.name), 32);
+            format!("<{name}@{}>", self.from.email.domain())
+        };
+        let first = id(news.whole.id.as_str());
+        match news.what {
+            Happened::Requested => (first.clone(), first),
+            _ => (first, id(&news.id)),
+        }
+    }
+
+    /// How far this event got; nowhere, if another was told before.
+    fn progress<T>(&self, news: &News, change: impl FnOnce(&mut Progress) -> T) -> T {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        if progress.event != news.id {
+            *progress = Progress { event: news.id.clone(), ..Progress::default() };
+        }
+        change(&mut progress)
+    }
+}
+
+/// What an error means. What the server says in words may have addresses in it, and stays out.
+fn failed(error: &smtp::Error) -> Sent {
+    let Some(code) = error.status() else { return Sent::Down(error.to_string()) };
+    let problem = format!("it answers {code}");
+    let ours = OURS.iter().any(|ours| *ours == u16::from(code));
+    match (error.is_permanent(), ours) {
+        (true, true) => Sent::Down(problem),
+        (true, false) => Sent::Never(problem),
+        _ => Sent::Later(problem),
+    }
+}
