@@ -3,12 +3,18 @@
 //! A plain endpoint is sent everything that was said. As soon as something asks for a person (a `RequestInfoEvent`), the
 //! endpoint is a workflow's: answers are sent to the request, and only new text with a message.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use signoff_net::{Client, Method};
 
+use crate::address::{Address, segment};
 use crate::error::ClientError;
-use crate::server::{Address, refused, segment};
+use crate::server::refused;
 use crate::stream::{Next, Opened, streaming};
+
+/// How long an endpoint may say nothing: it owes nobody a sign that it is there, and a model may think.
+const THINKING: Duration = Duration::from_mins(10);
 
 /// An endpoint of Responses.
 #[derive(Clone, Debug)]
@@ -19,6 +25,8 @@ pub struct Endpoint {
     /// Where the routes begin, after the address.
     prefix: &'static str,
     workflow: bool,
+    /// Whether it was one from the beginning.
+    bridge: bool,
     conversation: Option<String>,
     history: Vec<Value>,
 }
@@ -88,9 +96,10 @@ impl Endpoint {
         Ok(Self {
             address: Address::new(base, key)?,
             model: model.to_owned(),
-            streams: streaming()?,
+            streams: streaming(THINKING)?,
             prefix,
             workflow,
+            bridge: workflow,
             conversation: None,
             history: Vec::new(),
         })
@@ -156,6 +165,12 @@ impl Endpoint {
     /// Something asked for a person: it is a workflow from now on.
     pub fn turn_to_workflow(&mut self) {
         self.workflow = true;
+    }
+
+    /// Forgets what was said: what comes next begins anew.
+    pub fn forget(&mut self) {
+        (self.workflow, self.conversation) = (self.bridge, None);
+        self.history.clear();
     }
 
     async fn open(&self, path: &str, body: &Value) -> Result<Turn, ClientError> {

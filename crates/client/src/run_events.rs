@@ -6,9 +6,10 @@ use serde_json::Value;
 use signoff_core::journal::Entry;
 use signoff_core::{RequestId, RunId, Seq};
 
+use crate::address::segment;
 use crate::entry;
 use crate::retry::Pauses;
-use crate::server::{Server, segment};
+use crate::server::Server;
 use crate::stream::{Next, Opened};
 
 /// What happens in a run, or to the way to it.

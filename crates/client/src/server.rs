@@ -1,80 +1,21 @@
 //! A server, and what can be asked of it.
 
-use std::fmt::Write as _;
-
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use signoff_core::{Decision, Request, RequestId, RunId, Seq};
-use signoff_net::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use signoff_net::{Client, Method, Policy, Secret, Url};
+use signoff_core::journal::Entry;
+use signoff_core::{Decision, RunId, Seq};
+use signoff_net::{Client, Method, Policy};
 
+use crate::address::{Address, segment};
+use crate::entry;
 use crate::error::{ClientError, Refused};
 use crate::inbox::InboxEvents;
-use crate::request::{self, Noted};
 use crate::run_events::RunEvents;
-use crate::shapes::{
-    Filter, Many, Page, Run, RunFilter, Session, Start, Workflow, WorkflowSummary,
-};
-use crate::stream::{Opened, streaming};
+use crate::shapes::{Run, RunFilter, Session, Start, Workflow, WorkflowSummary};
+use crate::stream::{Opened, SILENCE, streaming};
 
-/// How many requests are read at once.
-const PAGE: usize = 500;
 /// The largest answer that is read.
 const MAX_ANSWER: u64 = 64 * 1024 * 1024;
-
-/// Where a server is and how to come in. The token is shown by nothing.
-#[derive(Clone, Debug)]
-pub struct Address {
-    pub(crate) base: Url,
-    pub(crate) token: Option<Secret>,
-}
-
-impl Address {
-    /// Reads an address. A password in it is a token: `http://me:TOKEN@host:8484`.
-    pub fn new(text: &str, token: Option<&str>) -> Result<Self, ClientError> {
-        let wrong = || ClientError::Address(text.to_owned());
-        let mut base: Url = text.trim_end_matches('/').parse().map_err(|_| wrong())?;
-        if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
-            return Err(wrong());
-        }
-        let inside = base.password().map(ToOwned::to_owned);
-        base.set_username("").and_then(|()| base.set_password(None)).map_err(|()| wrong())?;
-        base.set_query(None);
-        base.set_fragment(None);
-        let token = token.map(ToOwned::to_owned).or(inside).filter(|it| !it.trim().is_empty());
-        Ok(Self { base, token: token.map(|it| Secret::new(&it)) })
-    }
-
-    /// The address without the token.
-    pub fn shown(&self) -> String {
-        self.base.as_str().trim_end_matches('/').to_owned()
-    }
-
-    pub(crate) fn at(&self, path: &str) -> Result<Url, ClientError> {
-        let whole = format!("{}{path}", self.shown());
-        whole.parse().map_err(|_| ClientError::Address(whole))
-    }
-
-    pub(crate) fn request(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<signoff_net::Request, ClientError> {
-        let mut request = signoff_net::Request::new(method, self.at(path)?);
-        if let Some(token) = &self.token {
-            let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
-                .map_err(|_| ClientError::strange("the token is not text that can be sent"))?;
-            value.set_sensitive(true);
-            request.headers.insert(AUTHORIZATION, value);
-        }
-        if let Some(body) = body {
-            request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            request.body = body.to_string().into();
-        }
-        Ok(request)
-    }
-}
 
 /// A server. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -88,7 +29,7 @@ impl Server {
     /// The server there. Nothing is sent yet.
     pub fn new(address: Address) -> Result<Self, ClientError> {
         let policy = Policy { max_response_bytes: MAX_ANSWER, ..Policy::configured() };
-        Ok(Self { address, http: Client::new(policy)?, streams: streaming()? })
+        Ok(Self { address, http: Client::new(policy)?, streams: streaming(SILENCE)? })
     }
 
     /// Where it is.
@@ -155,104 +96,17 @@ impl Server {
         self.post(&path, &json!({ "text": text })).await
     }
 
-    /// One page of requests, oldest first.
-    pub async fn requests(
-        &self,
-        filter: &Filter,
-        cursor: Option<&str>,
-    ) -> Result<Page<Request>, ClientError> {
-        let mut query = serde_urlencoded::to_string(filter).map_err(ClientError::strange)?;
-        if let Some(cursor) = cursor {
-            let cursor = serde_urlencoded::to_string([("cursor", cursor)]);
-            query = format!("{query}&{}", cursor.map_err(ClientError::strange)?);
-        }
-        let list: Value = self.get(&format!("/v1/requests?{query}&limit={PAGE}")).await?;
-        let Value::Object(mut list) = list else { return Err(ClientError::strange("no list")) };
-        let Some(Value::Array(items)) = list.remove("data") else {
+    /// The last entries of a run's journal, at most so many. Those that this client does not know are left out.
+    pub async fn last_entries(&self, id: &RunId, most: u32) -> Result<Vec<Entry>, ClientError> {
+        let head = self.run(id).await?.head;
+        let after = head.saturating_sub(u64::from(most));
+        let run = segment(id.as_str());
+        let path = format!("/v1/runs/{run}/journal?after={after}&limit={}", most.clamp(1, 500));
+        let mut list: Value = self.get(&path).await?;
+        let Value::Array(entries) = list["data"].take() else {
             return Err(ClientError::strange("a list has no `data`"));
         };
-        let data = items.into_iter().map(|item| Ok(read(item)?.request));
-        Ok(Page {
-            data: data.collect::<Result<_, ClientError>>()?,
-            next: list.get("next_cursor").and_then(Value::as_str).map(ToOwned::to_owned),
-        })
-    }
-
-    /// All requests of those.
-    pub async fn all_requests(&self, filter: &Filter) -> Result<Vec<Request>, ClientError> {
-        let mut page = self.requests(filter, None).await?;
-        let mut all = std::mem::take(&mut page.data);
-        while let Some(cursor) = page.next {
-            page = self.requests(filter, Some(&cursor)).await?;
-            all.append(&mut page.data);
-        }
-        Ok(all)
-    }
-
-    /// One request, with what was noted on it.
-    pub async fn request(&self, id: &RequestId) -> Result<Noted, ClientError> {
-        read(self.get(&format!("/v1/requests/{}", segment(id.as_str()))).await?)
-    }
-
-    /// Decides a request as it was seen.
-    pub async fn decide(
-        &self,
-        id: &RequestId,
-        version: u32,
-        decision: &Decision,
-    ) -> Result<Request, ClientError> {
-        let mut body = typed_json(decision)?;
-        body["version"] = version.into();
-        self.on(id, "decision", &body).await
-    }
-
-    /// Decides several, each for itself. What came of each is in their order.
-    pub async fn decide_many(
-        &self,
-        many: &[Many],
-    ) -> Result<Vec<Result<Request, ClientError>>, ClientError> {
-        let mut items = Vec::new();
-        for one in many {
-            let mut item = typed_json(&one.decision)?;
-            item["request"] = one.request.as_str().into();
-            item["version"] = one.version.into();
-            items.push(item);
-        }
-        let body = json!({ "items": items });
-        let mut answer: Value = self.post("/v1/requests/decisions", &body).await?;
-        let Value::Array(results) = answer["results"].take() else {
-            return Err(ClientError::strange("no results"));
-        };
-        let one = |mut result: Value| match result.get_mut("error").map(Value::take) {
-            Some(error) => Err(refused(0, &json!({ "error": error }))),
-            None => Ok(read(result["request"].take())?.request),
-        };
-        Ok(results.into_iter().map(one).collect())
-    }
-
-    /// Says that we look after it.
-    pub async fn claim(&self, id: &RequestId) -> Result<Request, ClientError> {
-        self.on(id, "claim", &json!({})).await
-    }
-
-    /// Says that we no longer do.
-    pub async fn release(&self, id: &RequestId) -> Result<Request, ClientError> {
-        self.on(id, "release", &json!({})).await
-    }
-
-    /// Adds a comment.
-    pub async fn comment(&self, id: &RequestId, text: &str) -> Result<Request, ClientError> {
-        self.on(id, "comment", &json!({ "text": text })).await
-    }
-
-    /// Puts it off: for so long (`for`) or until a time (`until`).
-    pub async fn defer(
-        &self,
-        id: &RequestId,
-        when: (&str, &str),
-        note: Option<&str>,
-    ) -> Result<Request, ClientError> {
-        self.on(id, "defer", &json!({ when.0: when.1, "note": note })).await
+        Ok(entries.into_iter().filter_map(|it| Some(entry::read(it).ok()?.0)).collect())
     }
 
     /// Follows a run from after an entry.
@@ -265,16 +119,15 @@ impl Server {
         InboxEvents::new(self.clone())
     }
 
-    async fn on(&self, id: &RequestId, what: &str, body: &Value) -> Result<Request, ClientError> {
-        let path = format!("/v1/requests/{}/{what}", segment(id.as_str()));
-        Ok(read(self.post(&path, body).await?)?.request)
-    }
-
-    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         self.send(Method::GET, path, None).await
     }
 
-    async fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, ClientError> {
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, ClientError> {
         self.send(Method::POST, path, Some(body)).await
     }
 
@@ -321,54 +174,10 @@ pub(crate) fn refused(status: u16, answer: &Value) -> ClientError {
     }))
 }
 
-fn read(json: Value) -> Result<Noted, ClientError> {
-    request::read(json).map_err(ClientError::Strange)
-}
-
-fn typed<T: DeserializeOwned>(json: Value) -> Result<T, ClientError> {
+pub(crate) fn typed<T: DeserializeOwned>(json: Value) -> Result<T, ClientError> {
     serde_json::from_value(json).map_err(ClientError::strange)
 }
 
-fn typed_json(value: &impl serde::Serialize) -> Result<Value, ClientError> {
+pub(crate) fn typed_json(value: &impl serde::Serialize) -> Result<Value, ClientError> {
     serde_json::to_value(value).map_err(ClientError::strange)
-}
-
-/// Text as one part of a path.
-pub(crate) fn segment(text: &str) -> String {
-    let mut written = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            written.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(written, "%{byte:02X}");
-        }
-    }
-    written
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_keeps_its_token_to_itself() {
-        let address = Address::new("http://me:sgn_secret@host:8484/", None).unwrap();
-        assert_eq!(address.shown(), "http://host:8484");
-        assert!(!format!("{address:?}").contains("sgn_secret"));
-        let request = address.request(Method::GET, "/v1/session", None).unwrap();
-        assert_eq!(request.headers[AUTHORIZATION], "Bearer sgn_secret");
-        assert_eq!(request.url.as_str(), "http://host:8484/v1/session");
-        let other = Address::new("https://host/base", Some("t")).unwrap();
-        assert_eq!(other.at("/x").unwrap().as_str(), "https://host/base/x");
-        for wrong in ["", "host:8484", "ftp://host", "nonsense"] {
-            assert!(matches!(Address::new(wrong, None), Err(ClientError::Address(_))), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn text_is_one_part_of_a_path() {
-        assert_eq!(segment("req_1-2.x"), "req_1-2.x");
-        assert_eq!(segment("a/../b?c é"), "a%2F..%2Fb%3Fc%20%C3%A9");
-    }
 }

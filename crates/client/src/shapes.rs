@@ -146,6 +146,9 @@ pub struct Filter {
     /// With these words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Only those that were put off, which are not among the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<bool>,
 }
 
 impl Filter {

@@ -10,15 +10,15 @@ use signoff_net::{Client, NetError, Policy, Response};
 /// The largest event that is read.
 const MAX_EVENT: usize = 8 * 1024 * 1024;
 /// The server says every 15 seconds that it is there.
-const SILENCE: Duration = Duration::from_secs(40);
+pub(crate) const SILENCE: Duration = Duration::from_secs(40);
 /// How long a stream may go on before it is opened again.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// A client for what does not end.
-pub(crate) fn streaming() -> Result<Client, NetError> {
+/// A client for what does not end, and may be silent for so long.
+pub(crate) fn streaming(silence: Duration) -> Result<Client, NetError> {
     let policy = Policy {
         connect_timeout: Duration::from_secs(5),
-        idle_timeout: SILENCE,
+        idle_timeout: silence,
         total_timeout: LONGEST,
         max_response_bytes: u64::MAX,
         ..Policy::configured()

@@ -1,17 +1,21 @@
 //! The form by which a request is answered. Made of what the request accepts, and of nothing else.
 
 mod build;
+mod decide;
+mod extra;
 mod view;
+
+use std::collections::BTreeSet;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::Value;
-use signoff_core::decision::Then;
 use signoff_core::request::RequestBody;
-use signoff_core::{Decision, DecisionKind, answer};
+use signoff_core::{Decision, DecisionKind};
 
 use crate::editor::Editor;
 use crate::text::safe;
 
+use extra::Extra;
 pub use view::Drawn;
 
 /// A form.
@@ -31,12 +35,16 @@ pub struct Form {
 enum Part {
     /// One of these.
     Choices { of: Vec<(String, Value, Option<String>)>, at: Option<usize> },
+    /// Any of these.
+    Several { of: Vec<(String, Value, Option<String>)>, on: BTreeSet<usize>, at: usize },
     /// A field of an object.
     Field(Field),
     /// Text, or JSON where text does not fit.
     Text { label: &'static str, editor: Editor, was: Option<String> },
     /// A note, a reason or feedback.
     Note(Editor),
+    /// What else goes with a decision.
+    Extra(Extra),
     /// What can be decided.
     Buttons,
 }
@@ -71,8 +79,9 @@ impl Form {
     /// The form of a request.
     pub fn new(body: &RequestBody) -> Self {
         let parts = build::parts(body);
-        let asks = |part: &Part| !matches!(part, Part::Note(_) | Part::Buttons);
-        let answers = body.allowed.contains(&DecisionKind::Respond);
+        let asks = |part: &Part| !matches!(part, Part::Note(_) | Part::Extra(_) | Part::Buttons);
+        let allows = |kind| body.allowed.contains(&kind);
+        let answers = allows(DecisionKind::Respond) && !allows(DecisionKind::Approve);
         // What is proposed is changed only by those who want to; what is asked for is typed at once.
         let focus = if answers { parts.iter().position(asks) } else { None };
         let focus = focus.unwrap_or(parts.len().saturating_sub(1));
@@ -87,6 +96,8 @@ impl Form {
     pub fn is_touched(&self) -> bool {
         self.parts.iter().any(|part| match part {
             Part::Choices { at, .. } => at.is_some(),
+            Part::Several { on, .. } => !on.is_empty(),
+            Part::Extra(extra) => extra.is_set(),
             Part::Field(field) => field.is_changed(),
             Part::Text { editor, was, .. } => editor.text() != was.as_deref().unwrap_or_default(),
             Part::Note(editor) => !editor.is_empty(),
@@ -141,7 +152,7 @@ impl Form {
         match self.parts.get_mut(self.focus)? {
             Part::Field(field) => Some(&mut field.editor),
             Part::Text { editor, .. } | Part::Note(editor) => Some(editor),
-            Part::Choices { .. } | Part::Buttons => None,
+            Part::Choices { .. } | Part::Several { .. } | Part::Extra(_) | Part::Buttons => None,
         }
     }
 
@@ -177,6 +188,25 @@ impl Form {
                     }
                 }
                 KeyCode::Enter => return self.decide(DecisionKind::Respond),
+                _ => return Reply::Unused,
+            },
+            Some(Part::Several { of, on, at }) => match key.code {
+                KeyCode::Up => *at = at.saturating_sub(1),
+                KeyCode::Down => *at = (*at + 1).min(of.len().saturating_sub(1)),
+                KeyCode::Char(' ') => turn(on, *at),
+                KeyCode::Char(c @ '1'..='9') if (c as usize - '1' as usize) < of.len() => {
+                    *at = c as usize - '1' as usize;
+                    turn(on, *at);
+                }
+                KeyCode::Enter => return self.decide(DecisionKind::Respond),
+                _ => return Reply::Unused,
+            },
+            Some(Part::Extra(extra)) => match key.code {
+                KeyCode::Left => extra.turn(-1),
+                KeyCode::Right | KeyCode::Char(' ') => extra.turn(1),
+                KeyCode::Enter if self.chosen.is_some() => return self.press(),
+                KeyCode::Enter | KeyCode::Down => self.focus = (self.focus + 1).min(last),
+                KeyCode::Up => self.focus = self.focus.saturating_sub(1),
                 _ => return Reply::Unused,
             },
             Some(Part::Buttons) => match key.code {
@@ -228,158 +258,22 @@ impl Form {
         self.chosen = allowed.get(usize::try_from(next).unwrap_or(0)).copied();
     }
 
-    fn press(&mut self) -> Reply {
-        let Some(kind) = self.chosen else {
-            self.problem = Some("choose with ← and →, then Enter".to_owned());
-            return Reply::Taken;
-        };
-        self.decide(kind)
-    }
-
-    fn decide(&mut self, kind: DecisionKind) -> Reply {
-        match self.decision(kind) {
-            Ok(decision) => Reply::Decide(decision),
-            Err(problem) => {
-                self.problem = Some(safe(&problem));
-                Reply::Taken
-            }
-        }
-    }
-
-    /// The decision of this kind that the form says, if the request accepts it.
-    pub fn decision(&self, kind: DecisionKind) -> Result<Decision, String> {
-        let note = self.note();
-        let decision = match kind {
-            DecisionKind::Respond => self.respond()?,
-            DecisionKind::Approve => {
-                if self.is_changed() {
-                    let changes = build::label(DecisionKind::Edit);
-                    return Err(format!(
-                        "something was changed: choose `{changes}`, or undo it with Ctrl-Z"
-                    ));
-                }
-                Decision::Approve { note, remember: None }
-            }
-            DecisionKind::Edit => Decision::Edit { value: self.edited()?, note },
-            DecisionKind::Reject => Decision::reject(note, Then::Continue),
-            DecisionKind::Revise => Decision::Revise { feedback: note },
-            DecisionKind::Redo => Decision::Redo { feedback: note },
-            DecisionKind::Retry => Decision::Retry { feedback: note },
-            DecisionKind::Skip => Decision::Skip { reason: note },
-            DecisionKind::Rollback => Decision::Rollback { feedback: note },
-            DecisionKind::Abort => Decision::Abort { reason: note },
-        };
-        self.body.check(&decision).map_err(|refusal| refusal.to_string())?;
-        Ok(decision)
-    }
-
     /// Puts back what was proposed.
     pub fn undo(&mut self) {
         self.parts = build::parts(&self.body);
         self.focus = self.focus.min(self.parts.len() - 1);
         self.problem = None;
     }
-
-    fn note(&self) -> Option<String> {
-        self.parts
-            .iter()
-            .find_map(|part| match part {
-                Part::Note(editor) => Some(editor.text().trim()).filter(|it| !it.is_empty()),
-                _ => None,
-            })
-            .map(ToOwned::to_owned)
-    }
-
-    fn is_changed(&self) -> bool {
-        self.parts.iter().any(|part| match part {
-            Part::Field(field) => field.was.is_some() && field.is_changed(),
-            Part::Text { editor, was: Some(was), .. } => editor.text() != was,
-            _ => false,
-        })
-    }
-
-    fn respond(&self) -> Result<Decision, String> {
-        for part in &self.parts {
-            match part {
-                Part::Choices { of, at } => {
-                    let chosen = at.and_then(|at| of.get(at)).ok_or("choose one with ↑ and ↓")?;
-                    return Ok(Decision::respond(chosen.1.clone()));
-                }
-                Part::Text { editor, was: None, .. } => {
-                    // Only as an answer: a word such as `abort` is text here, since it was typed as the answer.
-                    let mut only = self.body.clone();
-                    only.allowed = vec![DecisionKind::Respond];
-                    return answer::from_text(&only, editor.text());
-                }
-                _ => {}
-            }
-        }
-        Ok(Decision::respond(self.object()?))
-    }
-
-    fn edited(&self) -> Result<Value, String> {
-        for part in &self.parts {
-            if let Part::Text { editor, was: Some(_), .. } = part {
-                let text = editor.text();
-                return match self.body.proposal() {
-                    Some(Value::String(_)) => Ok(text.into()),
-                    _ => serde_json::from_str(text)
-                        .map_err(|error| format!("this is not JSON: {error}")),
-                };
-            }
-        }
-        self.object()
-    }
-
-    fn object(&self) -> Result<Value, String> {
-        let mut object = match self.body.proposal() {
-            Some(Value::Object(proposal)) => proposal.clone(),
-            _ => serde_json::Map::new(),
-        };
-        for part in &self.parts {
-            let Part::Field(field) = part else { continue };
-            if let Some(value) = field.value()? {
-                object.insert(field.name.clone(), value);
-            }
-        }
-        Ok(Value::Object(object))
-    }
-}
-
-impl Field {
-    fn is_changed(&self) -> bool {
-        self.editor.text() != self.was.as_ref().map(build::written).unwrap_or_default()
-    }
-
-    /// What was typed, or what it was; none, if it is left out.
-    fn value(&self) -> Result<Option<Value>, String> {
-        let text = self.editor.text();
-        if let (Some(was), false) = (&self.was, self.is_changed()) {
-            return Ok(Some(was.clone()));
-        }
-        if text.trim().is_empty() && (self.json || self.was.is_none()) {
-            let missing = self.needed || self.was.is_some();
-            return if missing { Err(format!("`{}` is missing", self.name)) } else { Ok(None) };
-        }
-        if !self.json {
-            return Ok(Some(text.into()));
-        }
-        let flag = match text.trim().to_lowercase().as_str() {
-            "yes" | "y" => Some(true),
-            "no" | "n" => Some(false),
-            _ => None,
-        };
-        match serde_json::from_str(text.trim()) {
-            Ok(value) => Ok(Some(value)),
-            Err(_) => match flag {
-                Some(flag) => Ok(Some(flag.into())),
-                None => Err(format!("`{}`: `{text}` is not what is wanted there", self.name)),
-            },
-        }
-    }
 }
 
 /// Whether a key undoes.
 pub fn is_undo(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
+}
+
+/// Takes it in, or out again.
+fn turn(on: &mut BTreeSet<usize>, at: usize) {
+    if !on.remove(&at) {
+        on.insert(at);
+    }
 }

@@ -8,6 +8,7 @@ pub mod chat;
 pub mod editor;
 pub mod form;
 pub mod inbox;
+pub mod mark;
 pub mod markdown;
 pub mod measure;
 mod overlay;
@@ -16,4 +17,7 @@ pub mod saved;
 pub mod screen;
 pub mod text;
 pub mod theme;
+mod transcript;
 pub mod words;
+
+pub use transcript::Spoken;

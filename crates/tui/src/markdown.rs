@@ -1,11 +1,16 @@
 //! Markdown, laid out in so many columns. What is not finished yet is shown as far as it goes.
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+mod layout;
+mod table;
+
+use layout::{Piece, laid_out};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::text::{char_width, fit, safe, width};
 use crate::theme::Theme;
+use table::Table;
 
 /// The lines of `text`, which may come from anywhere.
 pub fn lines(text: &str, columns: usize, theme: Theme) -> Vec<Line<'static>> {
@@ -22,15 +27,6 @@ pub fn lines(text: &str, columns: usize, theme: Theme) -> Vec<Line<'static>> {
         page.lines.pop();
     }
     page.lines
-}
-
-/// A piece of text in one style.
-type Piece = (String, Style);
-
-struct Table {
-    alignments: Vec<Alignment>,
-    rows: Vec<Vec<String>>,
-    cell: String,
 }
 
 struct Page {
@@ -289,105 +285,6 @@ impl Page {
             self.blank();
         }
     }
-
-    fn end_table(&mut self) {
-        let Some(table) = self.table.take() else { return };
-        let count = table.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let before = self.before(false);
-        let room = self
-            .columns
-            .saturating_sub(width(&before) + 3 * count.saturating_sub(1))
-            .max(count * 3);
-        let mut widths: Vec<usize> = (0..count)
-            .map(|n| {
-                table
-                    .rows
-                    .iter()
-                    .filter_map(|row| row.get(n))
-                    .map(|it| width(it))
-                    .max()
-                    .unwrap_or(0)
-            })
-            .collect();
-        // The widest gives way first.
-        while widths.iter().sum::<usize>() > room {
-            let Some(widest) = widths.iter_mut().max() else { break };
-            if *widest <= 3 {
-                break;
-            }
-            *widest -= 1;
-        }
-        for (n, row) in table.rows.iter().enumerate() {
-            let mut spans = vec![Span::styled(before.clone(), self.theme.dim())];
-            for (column, room) in widths.iter().enumerate() {
-                if column > 0 {
-                    spans.push(Span::styled(" │ ", self.theme.dim()));
-                }
-                let cell = fit(row.get(column).map_or("", String::as_str), *room);
-                let left = room.saturating_sub(width(&cell));
-                let cell = match table.alignments.get(column) {
-                    Some(Alignment::Right) => format!("{}{cell}", " ".repeat(left)),
-                    Some(Alignment::Center) => {
-                        format!("{}{cell}{}", " ".repeat(left / 2), " ".repeat(left - left / 2))
-                    }
-                    _ => format!("{cell}{}", " ".repeat(left)),
-                };
-                let style = if n == 0 { self.theme.bold() } else { Style::new() };
-                spans.push(Span::styled(cell, style));
-            }
-            self.lines.push(Line::from(spans));
-            if n == 0 {
-                let rules: Vec<String> = widths.iter().map(|room| "─".repeat(*room)).collect();
-                let rule = format!("{before}{}", rules.join("─┼─"));
-                self.lines.push(Line::styled(rule, self.theme.dim()));
-            }
-        }
-        self.blank();
-    }
-}
-
-/// Styled text in lines of at most so many columns.
-fn laid_out(pieces: &[Piece], columns: usize) -> Vec<Vec<Span<'static>>> {
-    let mut lines: Vec<Vec<Span<'static>>> = vec![Vec::new()];
-    let mut used = 0;
-    let put = |lines: &mut Vec<Vec<Span<'static>>>, text: String, style: Style| {
-        if let Some(line) = lines.last_mut() {
-            line.push(Span::styled(text, style));
-        }
-    };
-    for (text, style) in pieces {
-        for (n, part) in text.split('\n').enumerate() {
-            if n > 0 {
-                lines.push(Vec::new());
-                used = 0;
-            }
-            for word in part.split_inclusive(' ') {
-                if used > 0 && used + width(word.trim_end()) > columns {
-                    lines.push(Vec::new());
-                    used = 0;
-                }
-                let word = if used == 0 && lines.last().is_none_or(Vec::is_empty) {
-                    word.trim_start()
-                } else {
-                    word
-                };
-                let mut piece = String::new();
-                for c in word.chars() {
-                    if used + char_width(c) > columns && c != ' ' {
-                        put(&mut lines, std::mem::take(&mut piece), *style);
-                        lines.push(Vec::new());
-                        used = 0;
-                    }
-                    piece.push(c);
-                    used += char_width(c);
-                }
-                if !piece.is_empty() {
-                    put(&mut lines, piece, *style);
-                }
-            }
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -7,17 +7,44 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 
 use crate::theme::Theme;
 
-/// The first line that is seen, so that what has the focus is.
+/// How much of something the last frame showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// The first line that was seen.
+    pub(crate) first: usize,
+    /// How many lines there was room for.
+    pub(crate) height: usize,
+    /// How many there are.
+    pub(crate) lines: usize,
+}
+
+impl Extent {
+    /// Whether all of it was seen.
+    pub(crate) fn is_whole(self) -> bool {
+        self.lines <= self.height
+    }
+
+    /// The first line to be seen after going so many lines on, or back.
+    pub(crate) fn moved(self, by: isize) -> usize {
+        let most = self.lines.saturating_sub(self.height);
+        self.first.saturating_add_signed(by).min(most)
+    }
+}
+
+/// The first line that is seen: the one that was asked for, or else what has the focus is seen.
 pub(crate) fn scroll(
     lines: usize,
     height: usize,
     focus: (usize, usize),
-    asked: usize,
+    asked: Option<usize>,
     follow: bool,
 ) -> usize {
     let most = lines.saturating_sub(height);
-    if !follow || asked > 0 {
+    if let Some(asked) = asked {
         return asked.min(most);
+    }
+    if !follow {
+        return 0;
     }
     // The end of what has the focus is seen; and its beginning, if there is room for both.
     (focus.1 + 1).saturating_sub(height).min(focus.0).min(most)

@@ -7,13 +7,27 @@ use signoff_client::Note;
 use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
 use signoff_core::{DecisionKind, Timestamp};
 
+use crate::Spoken;
 use crate::markdown;
-use crate::text::{line, safe, wrap};
+use crate::text::{fit, line, safe, wrap};
 use crate::theme::Theme;
 use crate::words::{decision, facts, fields, inline, kind_title, until};
 
+/// From when on a deadline is near, in milliseconds.
+pub(crate) const SOON: u64 = 120_000;
 /// How many lines of a preview are shown.
 const MAX_LINES: usize = 200;
+
+/// What is known about a request besides itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Around<'a> {
+    /// What people call the one who asks.
+    pub agent: &'a str,
+    /// What was noted on it.
+    pub notes: &'a [Note],
+    /// What was said before it was asked.
+    pub said: &'a [Spoken],
+}
 
 /// What becomes of how a request stands, in a line; none while it waits.
 pub fn outcome(request: &Request) -> Option<String> {
@@ -45,11 +59,10 @@ pub fn risk_sign(risk: Option<Risk>) -> &'static str {
     }
 }
 
-/// All about a request, in so many columns. `agent` is what people call the one who asks.
+/// All about a request, in so many columns.
 pub fn about(
     request: &Request,
-    agent: &str,
-    notes: &[Note],
+    around: Around<'_>,
     columns: usize,
     theme: Theme,
     now: Timestamp,
@@ -59,7 +72,7 @@ pub fn about(
     page.lines.push(Line::from(vec![
         Span::styled(kind_title(body.kind), theme.accent()),
         Span::raw(" from "),
-        Span::styled(line(agent), theme.bold()),
+        Span::styled(line(around.agent), theme.bold()),
         Span::styled(format!(" · {}", line(&request.workflow)), theme.dim()),
     ]));
     if let Some(text) = outcome(request) {
@@ -105,9 +118,15 @@ pub fn about(
         page.text(&format!("looked after by {}", line(assignee.as_str())), theme.dim());
     }
     if let Some(at) = body.expires_at.filter(|_| request.status == RequestStatus::Pending) {
-        page.text(&format!("answer {}", due(at, now)), theme.warn());
+        // What is nearly over is said in other words, and not only in another colour.
+        let (sign, style) =
+            if at.since(now).0 < SOON { ("! ", theme.bad()) } else { ("", theme.warn()) };
+        page.text(&format!("{sign}answer {}", due(at, now)), style);
     }
-    for note in notes {
+    if let Some(at) = request.deferred_until.filter(|at| *at > now) {
+        page.text(&format!("put off: back {}", until(at, now)), theme.dim());
+    }
+    for note in around.notes {
         let what = match (&note.text, &note.to) {
             (Some(text), _) => format!("{}: {}", note.what, text),
             (None, Some(to)) => format!("{} ({to})", note.what),
@@ -116,6 +135,14 @@ pub fn about(
         page.text(&format!("{} {}", line(&note.by), line(&what)), theme.dim());
     }
     page.blank();
+    if !around.said.is_empty() {
+        page.text("said before:", theme.dim());
+        for Spoken { by, text } in around.said {
+            let row = fit(&format!("  {}: {}", line(by), line(text)), columns);
+            page.lines.push(Line::styled(row, theme.dim()));
+        }
+        page.blank();
+    }
     page.lines
 }
 

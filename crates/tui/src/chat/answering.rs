@@ -1,13 +1,15 @@
 //! Questions that wait in the conversation.
 
-use signoff_client::{Asked, ClientError, Noted};
+use signoff_client::{Asked, ClientError, Note, Noted};
 use signoff_core::request::{RequestBody, RequestStatus};
 use signoff_core::{ConversationId, Request, RequestId, RunId, Tenant};
 
-use super::transcript::Item;
 use super::{Chat, Effect, Focus, Phase, Waiting};
+use crate::Spoken;
 use crate::form::Form;
+use crate::mark::Mark;
 use crate::text::{fit, line};
+use crate::transcript::Item;
 use crate::words::decision;
 
 impl Chat {
@@ -23,29 +25,31 @@ impl Chat {
         };
         self.waiting.retain(|waiting| there(&waiting.request.id));
         let mut effects = Vec::new();
-        for Noted { request, .. } in pending {
-            let known = self.waiting.iter().any(|waiting| waiting.request.id == request.id);
-            if !known && request.status == RequestStatus::Pending {
-                effects.extend(self.asked(request));
+        for Noted { request, notes } in pending {
+            if let Some(known) = self.waiting.iter_mut().find(|it| it.request.id == request.id) {
+                // Others may have voted, claimed it or said something; what is typed stays.
+                (known.request, known.notes) = (request, notes);
+            } else if request.status == RequestStatus::Pending && !self.over.contains(&request.id) {
+                effects.extend(self.asked(request, notes, Vec::new()));
             }
         }
         if self.waiting.is_empty() {
             self.nothing_waits();
         } else if self.phase != Phase::Continuing || self.waiting.iter().any(|it| !it.sent) {
-            self.phase = Phase::Awaiting;
+            self.turn_to(Phase::Awaiting);
         }
         effects
     }
 
     /// A question has come.
-    fn asked(&mut self, request: Request) -> Vec<Effect> {
+    fn asked(&mut self, request: Request, notes: Vec<Note>, said: Vec<Spoken>) -> Vec<Effect> {
         let question = fit(&line(&request.body.prompt), 120);
         let form = Form::new(&request.body);
-        self.waiting.push_back(Waiting { request, form, sent: false });
-        self.phase = Phase::Awaiting;
+        self.waiting.push_back(Waiting { request, form, notes, said, sent: false });
+        self.turn_to(Phase::Awaiting);
         if self.waiting.len() == 1 {
             self.hidden = false;
-            self.panel_scrolled = 0;
+            self.panel_scrolled = None;
             // Whoever is typing is not interrupted.
             if self.editor.is_empty() && self.focus == Focus::Composer {
                 self.focus = Focus::Panel;
@@ -66,22 +70,22 @@ impl Chat {
             self.focus = Focus::Composer;
         }
         if self.phase == Phase::Awaiting {
-            self.phase = Phase::Continuing;
+            self.turn_to(Phase::Continuing);
         }
     }
 
-    /// A question is answered, by whoever it was.
-    pub(super) fn answered(&mut self, id: &RequestId) {
-        let ours = self.waiting.iter().any(|it| it.request.id == *id && it.sent);
-        let was_there = self.waiting.iter().any(|it| it.request.id == *id);
-        self.waiting.retain(|waiting| waiting.request.id != *id);
-        if was_there && !ours {
-            self.say("somebody else has answered the question", true);
+    /// A question is over, by whoever it was; `how` says it in words.
+    pub(super) fn answered(&mut self, id: &RequestId, how: String) {
+        self.over.insert(id.clone());
+        let here = self.waiting.iter().find(|it| it.request.id == *id);
+        if here.is_some_and(|it| !it.sent) {
+            self.say(how, true);
         }
+        self.waiting.retain(|waiting| waiting.request.id != *id);
         if self.waiting.is_empty() {
             self.nothing_waits();
             if matches!(self.phase, Phase::Awaiting | Phase::Continuing) {
-                self.phase = Phase::Continuing;
+                self.turn_to(Phase::Continuing);
             }
         }
     }
@@ -98,15 +102,16 @@ impl Chat {
                     waiting.sent = false;
                     waiting.form.refuse("it counts; others must agree");
                 }
-                self.phase = Phase::Awaiting;
+                self.turn_to(Phase::Awaiting);
             }
             Ok(request) => {
+                self.over.insert(id.clone());
                 self.waiting.retain(|waiting| waiting.request.id != *id);
                 if self.waiting.is_empty() {
                     self.focus =
                         if self.focus == Focus::Panel { Focus::Composer } else { self.focus };
                 } else {
-                    self.phase = Phase::Awaiting;
+                    self.turn_to(Phase::Awaiting);
                     self.came_at = Some(self.now);
                 }
                 // A journal tells what was answered; an endpoint does not.
@@ -125,7 +130,7 @@ impl Chat {
                     waiting.sent = false;
                     waiting.form.refuse(&text);
                 }
-                self.phase = Phase::Awaiting;
+                self.turn_to(Phase::Awaiting);
                 self.say(text, true);
                 if late && let Some(run) = self.run.clone() {
                     return vec![Effect::Pending(run)];
@@ -143,16 +148,9 @@ impl Chat {
                     .to_owned(),
             ));
         }
-        let mut prompt = asked.prompt.clone();
-        if !asked.recent.is_empty() {
-            let rows: Vec<String> = asked
-                .recent
-                .iter()
-                .map(|(who, text)| format!("- {}: {}", line(who), line(text)))
-                .collect();
-            prompt = format!("{prompt}\n\nRecent messages:\n\n{}", rows.join("\n"));
-        }
-        let mut body = RequestBody::input(prompt);
+        let said = asked.recent.iter();
+        let said = said.map(|(by, text)| Spoken { by: line(by), text: line(text) }).collect();
+        let mut body = RequestBody::input(asked.prompt.clone());
         if !asked.source.is_empty() {
             body.agent_path = vec![asked.source.as_str().into()];
         }
@@ -176,7 +174,27 @@ impl Chat {
         if self.waiting.iter().any(|waiting| waiting.request.id == request.id) {
             return Vec::new();
         }
-        self.asked(request)
+        self.asked(request, Vec::new(), said)
+    }
+
+    /// What came of something that was done to a question and decides nothing.
+    pub(super) fn marked(
+        &mut self,
+        mark: &Mark,
+        result: Result<Box<Request>, ClientError>,
+    ) -> Vec<Effect> {
+        match result {
+            Ok(request) => {
+                self.say(mark.done(), false);
+                if request.deferred_until.is_some_and(|at| at > self.now) {
+                    self.hidden = true;
+                    self.focus = Focus::Composer;
+                }
+            }
+            Err(error) => self.say(error.to_string(), true),
+        }
+        // What was noted on it is read anew.
+        self.run.clone().map(Effect::Pending).into_iter().collect()
     }
 
     /// Shows the question in front and goes to it.

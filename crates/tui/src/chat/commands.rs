@@ -1,11 +1,7 @@
 //! Commands that begin with a slash.
 
-use std::path::PathBuf;
-
-use signoff_core::{Decision, answer};
-
-use super::transcript::Item;
-use super::{Chat, Effect, Focus, Phase, Picked, Picker};
+use super::{Chat, Effect, Focus};
+use crate::mark::Mark;
 use crate::text::line;
 
 /// A command: its name, what may follow it, what it does.
@@ -26,6 +22,9 @@ macro_rules! commands {
 commands![
     ("answer", "[TEXT]", "go to the question; or answer it with TEXT"),
     ("cancel", "[REASON]", "stop the run for good"),
+    ("claim", "", "say that you look after the question"),
+    ("comment", "TEXT", "say something about the question to others"),
+    ("defer", "TIME [WHY]", "put the question off: 30m, 2h, 1d"),
     ("editor", "", "write in $EDITOR (also Ctrl-G)"),
     ("events", "[on|off]", "show everything that happens in the run"),
     ("export", "[FILE]", "write the conversation to a file, as Markdown"),
@@ -35,6 +34,8 @@ commands![
     ("inbox", "", "all that waits, over all runs"),
     ("new", "", "begin a new conversation"),
     ("quit", "", "leave; the run goes on"),
+    ("reassign", "[NAME]", "say who looks after the question; nobody, without a name"),
+    ("release", "", "look after the question no more"),
     ("resume", "[N]", "go on with a session"),
     ("sessions", "", "sessions that were saved"),
     ("settings", "[NAME VALUE]", "how the terminal is"),
@@ -87,20 +88,32 @@ impl Chat {
     pub(super) fn command(&mut self, typed: &str) -> Vec<Effect> {
         let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
         let rest = rest.trim();
-        let mut meant = ALL.iter().filter(|it| it.name.starts_with(name));
-        let found = ALL
-            .iter()
-            .find(|it| it.name == name)
-            .or_else(|| meant.next().filter(|_| meant.next().is_none()));
+        let name = if name == "exit" { "quit" } else { name };
+        let meant: Vec<&Command> = ALL.iter().filter(|it| it.name.starts_with(name)).collect();
+        let found = match meant.as_slice() {
+            [one] => Some(*one),
+            several => several.iter().find(|it| it.name == name).copied(),
+        };
         let Some(found) = found else {
-            self.say(format!("there is no command `/{name}`; /help lists them"), true);
+            let could: Vec<String> = meant.iter().map(|it| format!("/{}", it.name)).collect();
+            self.say(
+                match could.as_slice() {
+                    [] => format!("there is no command `/{name}`; /help lists them"),
+                    _ if name.is_empty() => "/help lists the commands".to_owned(),
+                    could => format!("`/{name}` could be {}", could.join(", ")),
+                },
+                true,
+            );
             return Vec::new();
         };
         match found.name {
             "quit" => return vec![Effect::Quit],
-            "help" => self.focus = Focus::Help,
+            "help" => {
+                self.help_at = 0;
+                self.focus = Focus::Help;
+            }
             "status" => self.status(),
-            "new" | "handoff-cancel" => self.begin_anew(found.name == "handoff-cancel"),
+            "new" | "handoff-cancel" => return self.begin_anew(),
             "events" => return self.set("events", rest, self.settings().events),
             "tools" => return self.tools(rest),
             "theme" if !rest.is_empty() => return self.change("theme", rest),
@@ -116,6 +129,7 @@ impl Chat {
             "answer" => return self.answer_command(rest),
             "editor" => return vec![Effect::Edit(String::new())],
             "sessions" | "resume" => return self.resume(rest),
+            "cancel" => return self.cancel(rest),
             _ if self.plain => self.say(
                 format!("`/{}` needs a Signoff server: signoff chat --server URL", found.name),
                 true,
@@ -123,222 +137,15 @@ impl Chat {
             "inbox" => return vec![Effect::Inbox],
             "workflows" if rest.is_empty() => self.pick_workflow(),
             "workflows" => return self.take_workflow(rest),
-            "cancel" => return self.cancel(rest),
             "fork" => return self.fork(rest),
+            "claim" => return self.mark(Ok(Mark::Claim)),
+            "release" => return self.mark(Ok(Mark::Release)),
+            "reassign" => return self.mark(Ok(Mark::reassign(rest))),
+            "comment" if rest.is_empty() => self.say("write /comment and what you say", true),
+            "comment" => return self.mark(Ok(Mark::Comment(rest.to_owned()))),
+            "defer" => return self.mark(Mark::defer(rest)),
             _ => {}
         }
         Vec::new()
-    }
-
-    fn status(&mut self) {
-        let run = self.run.as_ref().map_or("none", |run| run.as_str());
-        let mode = match (self.plain, self.workflow_mode) {
-            (false, _) => "a Signoff server",
-            (true, true) => "a workflow behind Responses",
-            (true, false) => "plain Responses",
-        };
-        let mut rows = vec![
-            format!("state: {}", self.phase.as_str()),
-            format!("talks to: {} ({mode})", self.place),
-            format!("workflow: {}", self.workflow.as_deref().unwrap_or("none yet")),
-            format!("conversation: {}", self.conversation.as_deref().unwrap_or("none yet")),
-            format!("run: {run}, at entry {}", self.head),
-            format!(
-                "questions here: {}{}",
-                self.waiting.len(),
-                if self.hidden { " (put away)" } else { "" }
-            ),
-            format!("you are: {}", self.me),
-        ];
-        if let Some(lost) = &self.lost {
-            rows.push(format!("no way to the server: {lost}"));
-        }
-        self.transcript.add(Item::Note(rows.join("\n")));
-        self.scrolled = 0;
-    }
-
-    pub(super) fn begin_anew(&mut self, leaves: bool) {
-        let waits = self.waiting.len();
-        self.waiting.clear();
-        self.run = None;
-        self.conversation = None;
-        self.phase = Phase::Idle;
-        self.focus = Focus::Composer;
-        self.transcript.saying.clear();
-        let left = match (leaves, waits) {
-            (_, 0) => "a new conversation begins with what you say next".to_owned(),
-            (_, n) => format!(
-                "{n} left in the inbox, undecided; a new conversation begins with what you say next"
-            ),
-        };
-        self.transcript.add(Item::Note(left));
-    }
-
-    fn set(&mut self, name: &str, value: &str, now: bool) -> Vec<Effect> {
-        let other = if now { "off" } else { "on" };
-        self.change(name, if value.is_empty() { other } else { value })
-    }
-
-    fn tools(&mut self, value: &str) -> Vec<Effect> {
-        let whole = match value {
-            "" => self.settings().fold,
-            "on" => true,
-            _ => false,
-        };
-        self.change("fold", if whole { "off" } else { "on" })
-    }
-
-    pub(super) fn change(&mut self, name: &str, value: &str) -> Vec<Effect> {
-        match self.saved.set(name, value) {
-            Ok(()) => {
-                self.say(format!("{name} is {value}"), false);
-                self.save()
-            }
-            Err(problem) => {
-                self.say(problem, true);
-                Vec::new()
-            }
-        }
-    }
-
-    fn settings_command(&mut self, rest: &str) -> Vec<Effect> {
-        if let Some((name, value)) = rest.split_once(char::is_whitespace) {
-            return self.change(name, value.trim());
-        }
-        let mut rows: Vec<String> = self
-            .settings()
-            .listed()
-            .iter()
-            .map(|(name, now, of)| format!("{name} = {now}   ({of})"))
-            .collect();
-        if let Some(path) = self.saved.settings_file() {
-            rows.push(format!("kept in {}", path.display()));
-        }
-        rows.push("change one with /settings NAME VALUE".to_owned());
-        self.transcript.add(Item::Note(rows.join("\n")));
-        Vec::new()
-    }
-
-    fn export(&mut self, rest: &str) -> Vec<Effect> {
-        let name = self.conversation.clone().unwrap_or_else(|| "chat".to_owned());
-        let path = if rest.is_empty() { format!("signoff-{name}.md") } else { rest.to_owned() };
-        vec![Effect::Export(PathBuf::from(path), self.transcript.exported())]
-    }
-
-    fn answer_command(&mut self, text: &str) -> Vec<Effect> {
-        if self.waiting.is_empty() {
-            self.say("nothing is asked here", true);
-            return Vec::new();
-        }
-        self.show_panel();
-        if text.is_empty() {
-            return Vec::new();
-        }
-        let Some(waiting) = self.waiting.front() else { return Vec::new() };
-        match answer::from_text(&waiting.request.body, text) {
-            Ok(decision) => self.send_answer(decision),
-            Err(problem) => {
-                self.say(problem, true);
-                Vec::new()
-            }
-        }
-    }
-
-    fn resume(&mut self, rest: &str) -> Vec<Effect> {
-        let here: Vec<_> =
-            self.saved.sessions.iter().filter(|it| it.place == self.place).cloned().collect();
-        if here.is_empty() {
-            self.say("no session was saved here yet", true);
-            return Vec::new();
-        }
-        if let Some(session) = rest.parse::<usize>().ok().and_then(|n| here.get(n.checked_sub(1)?))
-        {
-            return self.go_on_with(&session.conversation.clone());
-        }
-        let of = here
-            .iter()
-            .map(|it| (it.conversation.clone(), format!("{}: {}", it.workflow, it.about)))
-            .collect();
-        self.picker = Picker { title: "Sessions".to_owned(), of, at: 0, what: Picked::Session };
-        self.focus = Focus::Picker;
-        Vec::new()
-    }
-
-    pub(super) fn go_on_with(&mut self, conversation: &str) -> Vec<Effect> {
-        self.begin_anew(false);
-        self.transcript.clear();
-        self.restoring = true;
-        vec![Effect::Restore(conversation.to_owned())]
-    }
-
-    pub(super) fn pick_workflow(&mut self) {
-        let of = self
-            .workflows
-            .iter()
-            .map(|it| (it.id.clone(), line(it.description.as_deref().unwrap_or_default())))
-            .collect();
-        let at = self
-            .workflows
-            .iter()
-            .position(|it| Some(&it.id) == self.workflow.as_ref())
-            .unwrap_or(0);
-        self.picker =
-            Picker { title: "Which workflow?".to_owned(), of, at, what: Picked::Workflow };
-        self.focus = Focus::Picker;
-    }
-
-    pub(super) fn take_workflow(&mut self, id: &str) -> Vec<Effect> {
-        if self.phase != Phase::Idle {
-            self.say("the run goes on; /new begins a new conversation first", true);
-            return Vec::new();
-        }
-        if self.workflow.as_deref().is_some_and(|now| now != id) {
-            self.conversation = None;
-        }
-        vec![Effect::Workflow(id.to_owned())]
-    }
-
-    fn cancel(&mut self, reason: &str) -> Vec<Effect> {
-        let Some(run) = self.run.clone().filter(|_| self.phase != Phase::Idle) else {
-            self.say("no run is under way", true);
-            return Vec::new();
-        };
-        let reason = if reason.is_empty() { "stopped from the chat" } else { reason };
-        vec![Effect::Cancel(run, reason.to_owned())]
-    }
-
-    fn fork(&mut self, rest: &str) -> Vec<Effect> {
-        let (at, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        match (&self.run, at.parse()) {
-            (Some(run), Ok(at)) => {
-                vec![Effect::Fork(
-                    run.clone(),
-                    at,
-                    Some(text.trim().to_owned()).filter(|it| !it.is_empty()),
-                )]
-            }
-            (None, _) => {
-                self.say("there is no run to fork yet", true);
-                Vec::new()
-            }
-            (_, Err(_)) => {
-                self.say(
-                    "write /fork SEQ: the number of a journal entry; /events on shows them",
-                    true,
-                );
-                Vec::new()
-            }
-        }
-    }
-
-    /// Sends an answer to the question in front.
-    pub(super) fn send_answer(&mut self, decision: Decision) -> Vec<Effect> {
-        let Some(waiting) = self.waiting.front_mut() else { return Vec::new() };
-        if std::mem::replace(&mut waiting.sent, true) {
-            return Vec::new();
-        }
-        let (id, version) = (waiting.request.id.clone(), waiting.request.version);
-        self.phase = Phase::Continuing;
-        vec![Effect::Answer(id, version, decision)]
     }
 }

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::Value;
 
+use super::commands::ALL;
 use super::{Chat, Effect, Focus, MAX_HISTORY, Phase, Picked};
 use crate::form::{self, Reply};
 
@@ -19,25 +20,38 @@ impl Chat {
                 self.show_panel();
                 return Vec::new();
             }
-            KeyCode::PageUp if self.focus == Focus::Panel => {
-                self.panel_scrolled = self.panel_scrolled.saturating_sub(5);
-            }
-            KeyCode::PageDown if self.focus == Focus::Panel => self.panel_scrolled += 5,
-            KeyCode::PageUp => self.scrolled = self.scrolled.saturating_add(PAGE),
-            KeyCode::PageDown => self.scrolled = self.scrolled.saturating_sub(PAGE),
+            KeyCode::PageUp | KeyCode::PageDown => self.page_key(key.code == KeyCode::PageUp),
             _ => {
                 return match self.focus {
                     Focus::Composer => self.composer_key(key),
                     Focus::Panel => self.panel_key(key),
                     Focus::Picker => self.picker_key(key),
                     Focus::Help => {
-                        self.focus = Focus::Composer;
+                        match key.code {
+                            KeyCode::Up => self.help_at = self.help_at.saturating_sub(1),
+                            KeyCode::Down => self.help_at = (self.help_at + 1).min(ALL.len()),
+                            _ => self.focus = Focus::Composer,
+                        }
                         Vec::new()
                     }
                 };
             }
         }
         Vec::new()
+    }
+
+    /// A page back or on: of the question, if it does not fit, else of what was said.
+    fn page_key(&mut self, back: bool) {
+        let seen = self.panel_seen.get();
+        match self.focus {
+            Focus::Panel if !seen.is_whole() => {
+                self.panel_scrolled = Some(seen.moved(if back { -5 } else { 5 }));
+            }
+            Focus::Help if back => self.help_at = self.help_at.saturating_sub(PAGE),
+            Focus::Help => self.help_at = (self.help_at + PAGE).min(ALL.len()),
+            _ if back => self.scroll_back(PAGE),
+            _ => self.scroll_on(PAGE),
+        }
     }
 
     /// Text that was pasted: it goes where text goes, and never presses a key.
@@ -78,7 +92,7 @@ impl Chat {
             }
             KeyCode::Up if self.editor.at_edges().0 => self.remember_back(),
             KeyCode::Down if self.editor.at_edges().1 => self.remember_on(),
-            KeyCode::Esc if self.scrolled > 0 => self.scrolled = 0,
+            KeyCode::Esc if self.scrolled.is_some() => self.scrolled = None,
             KeyCode::Esc if self.editor.text().starts_with('/') => drop(self.editor.take()),
             KeyCode::Enter if plain_enter => return self.enter(),
             _ => {
@@ -127,10 +141,10 @@ impl Chat {
         };
         self.editor.take();
         self.history(&text);
-        self.phase = Phase::Running;
-        self.scrolled = 0;
+        self.turn_to(Phase::Running);
+        self.scrolled = None;
         if self.plain {
-            self.transcript.add(super::transcript::Item::You { by: "you".to_owned(), text });
+            self.transcript.add(crate::transcript::Item::You { by: "you".to_owned(), text });
         }
         let mut effects =
             vec![Effect::Start { workflow, input, conversation: self.conversation.clone() }];
@@ -202,7 +216,7 @@ impl Chat {
             // This Enter was on its way before the question was.
             return Vec::new();
         }
-        self.panel_scrolled = 0;
+        self.panel_scrolled = None;
         match waiting.form.key(key) {
             Reply::Hide => {
                 self.hidden = true;

@@ -7,28 +7,32 @@ mod keys;
 mod perform;
 mod plain;
 mod running;
-mod transcript;
+mod scroll;
+mod sessions;
+mod settings;
+mod steer;
+mod told;
 mod update;
 mod view;
 
-use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::cell::Cell;
+use std::collections::{BTreeSet, VecDeque};
 
-use serde_json::Value;
-use signoff_client::{
-    ClientError, InboxEvent, Noted, Run, RunEvent, Said, Workflow, WorkflowSummary,
-};
-use signoff_core::{Decision, Request, RequestId, RunId, Seq, Timestamp};
+use signoff_client::{Note, WorkflowSummary};
+use signoff_core::{Request, RequestId, RunId, Seq, Timestamp};
 
+use crate::Spoken;
 use crate::editor::Editor;
 use crate::form::Form;
+use crate::overlay::Extent;
 use crate::saved::{Saved, Session, Settings};
-use crate::screen::Input;
 use crate::text::{fit, line};
+use crate::transcript::Transcript;
+use scroll::Place;
 
 pub use perform::Performer;
 pub use plain::Plain;
-use transcript::Transcript;
+pub use told::{Effect, Told};
 
 /// How long after a question came up by itself Enter does not answer it, in milliseconds.
 const ARMED_AFTER: u64 = 300;
@@ -74,6 +78,10 @@ enum Focus {
 struct Waiting {
     request: Request,
     form: Form,
+    /// What people noted on it.
+    notes: Vec<Note>,
+    /// What was said before it, where it was told along with it.
+    said: Vec<Spoken>,
     sent: bool,
 }
 
@@ -95,81 +103,6 @@ enum Picked {
     Session,
 }
 
-/// Something to carry out.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// Start a run; or say something to a plain endpoint.
-    Start {
-        /// The workflow.
-        workflow: String,
-        /// What it is given.
-        input: Value,
-        /// The conversation it goes on with.
-        conversation: Option<String>,
-    },
-    /// Follow these runs, one after the other, the first from after this entry.
-    Follow(Vec<RunId>, Seq),
-    /// Read what a run asks.
-    Pending(RunId),
-    /// Read how a run ended.
-    Ended(RunId),
-    /// Answer a question.
-    Answer(RequestId, u32, Decision),
-    /// Stop a run.
-    Cancel(RunId, String),
-    /// Make a new run from a place in a journal.
-    Fork(RunId, Seq, Option<String>),
-    /// Read which workflows there are.
-    Workflows,
-    /// Read one of them.
-    Workflow(String),
-    /// Read the runs of a conversation.
-    Restore(String),
-    /// Write what was said to a file.
-    Export(PathBuf, String),
-    /// Keep settings, sessions and what was typed.
-    Save(Box<Saved>),
-    /// Let the text be edited by the editor of the person.
-    Edit(String),
-    /// Show the inbox for a while.
-    Inbox,
-    /// Call for attention.
-    Bell(String),
-    /// Leave.
-    Quit,
-}
-
-/// What comes of it, and what happens by itself.
-#[derive(Clone, Debug)]
-pub enum Told {
-    /// A key, text, a size, the time.
-    Input(Input),
-    /// A run was started, or not.
-    Started(Result<Box<Run>, ClientError>),
-    /// Something happened in a run.
-    Run(RunId, RunEvent),
-    /// What a run asks.
-    Pending(RunId, Vec<Noted>),
-    /// How a run ended.
-    Ended(Result<Box<Run>, ClientError>),
-    /// An answer was taken, or not.
-    Answered(RequestId, Result<Box<Request>, ClientError>),
-    /// The workflows.
-    Workflows(Result<Vec<WorkflowSummary>, ClientError>),
-    /// One of them.
-    Workflow(Result<Box<Workflow>, ClientError>),
-    /// The runs of a conversation, oldest first.
-    Restored(String, Result<Vec<Run>, ClientError>),
-    /// Something happened in the inbox.
-    Inbox(InboxEvent),
-    /// A plain endpoint says something.
-    Said(Said),
-    /// Something was done, or not.
-    Done(Result<String, String>),
-    /// The text as the editor left it.
-    Edited(String),
-}
-
 /// A chat.
 #[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 #[derive(Debug)]
@@ -182,6 +115,8 @@ pub struct Chat {
     plain: bool,
     /// Whether a plain endpoint has turned out to be a workflow's.
     workflow_mode: bool,
+    /// Whether it was one from the beginning.
+    bridge: bool,
     now: Timestamp,
     workflow: Option<String>,
     input_is_text: bool,
@@ -192,8 +127,12 @@ pub struct Chat {
     head: Seq,
     has_parts: bool,
     phase: Phase,
+    /// Since when it stands there.
+    since: Timestamp,
     transcript: Transcript,
     waiting: VecDeque<Waiting>,
+    /// Questions that are over. One that was read a moment before is not shown again.
+    over: BTreeSet<RequestId>,
     /// The question is put away.
     hidden: bool,
     came_at: Option<Timestamp>,
@@ -204,15 +143,20 @@ pub struct Chat {
     completion: usize,
     history_at: Option<usize>,
     draft: String,
-    scrolled: usize,
-    panel_scrolled: usize,
+    /// Where it was scrolled back to.
+    scrolled: Option<Place>,
+    /// Columns and lines that the last frame had for what was said.
+    room: Cell<(usize, usize)>,
+    /// The first line of the question that is to be seen; the one that has the focus is, if nothing is said.
+    panel_scrolled: Option<usize>,
+    panel_seen: Cell<Extent>,
+    help_at: usize,
     saved: Saved,
     /// What is wrong with the way to the server.
     lost: Option<String>,
     notice: Option<(String, bool, Timestamp)>,
     looked_at: bool,
     restoring: bool,
-    frame: usize,
 }
 
 impl Chat {
@@ -223,6 +167,7 @@ impl Chat {
             place: line(place),
             plain: false,
             workflow_mode: true,
+            bridge: true,
             now,
             workflow: None,
             input_is_text: true,
@@ -233,8 +178,10 @@ impl Chat {
             head: 0,
             has_parts: false,
             phase: Phase::Idle,
+            since: now,
             transcript: Transcript::default(),
             waiting: VecDeque::new(),
+            over: BTreeSet::new(),
             hidden: false,
             came_at: None,
             focus: Focus::Composer,
@@ -243,14 +190,16 @@ impl Chat {
             completion: 0,
             history_at: None,
             draft: String::new(),
-            scrolled: 0,
-            panel_scrolled: 0,
+            scrolled: None,
+            room: Cell::new((80, 20)),
+            panel_scrolled: None,
+            panel_seen: Cell::default(),
+            help_at: 0,
             saved,
             lost: None,
             notice: None,
             looked_at: true,
             restoring: false,
-            frame: 0,
         }
     }
 
@@ -259,6 +208,7 @@ impl Chat {
     pub fn plain(mut self, model: &str, workflow_mode: bool) -> Self {
         self.plain = true;
         self.workflow_mode = workflow_mode;
+        self.bridge = workflow_mode;
         self.workflow = Some(line(model));
         self
     }
@@ -321,6 +271,16 @@ impl Chat {
     /// It is this late.
     pub fn at(&mut self, now: Timestamp) {
         self.now = now;
+    }
+
+    /// It stands there from now on.
+    fn turn_to(&mut self, phase: Phase) {
+        // What was answered goes on: it is the same run that is at work.
+        let works = |phase| matches!(phase, Phase::Running | Phase::Continuing);
+        if self.phase != phase && !(works(self.phase) && works(phase)) {
+            self.since = self.now;
+        }
+        self.phase = phase;
     }
 
     fn say(&mut self, text: impl Into<String>, bad: bool) {

@@ -50,7 +50,7 @@ impl Performer {
     fn follow(&self, runs: Vec<RunId>, after: Seq) {
         let (server, told) = (self.server.clone(), self.told.clone());
         let task = tokio::spawn(async move {
-            let mut after = after;
+            let (mut after, last) = (after, runs.last().cloned());
             for run in runs {
                 let mut events = server.follow(&run, std::mem::take(&mut after));
                 loop {
@@ -62,6 +62,13 @@ impl Performer {
                     if over {
                         break;
                     }
+                }
+                // What an earlier run gave belongs before the next one; if it cannot be read, what was said is there.
+                if Some(&run) != last.as_ref()
+                    && let Ok(ended) = server.run(&run).await
+                    && told.send(Told::Ended(Ok(Box::new(ended)))).is_err()
+                {
+                    return;
                 }
             }
         });
@@ -97,6 +104,10 @@ async fn carry_out(server: &Server, effect: Effect) -> Option<Told> {
         Effect::Answer(id, version, decision) => {
             let decided = server.decide(&id, version, &decision).await;
             Told::Answered(id, decided.map(Box::new))
+        }
+        Effect::Mark(id, mark) => {
+            let marked = mark.carry_out(server, &id).await;
+            Told::Marked(mark, marked.map(Box::new))
         }
         Effect::Cancel(run, reason) => Told::Done(match server.cancel(&run, &reason).await {
             Ok(run) => Ok(format!("the run is {}", run.status)),

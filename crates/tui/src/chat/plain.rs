@@ -8,6 +8,7 @@ use signoff_core::request::{RequestBody, RequestStatus, TakenDecision};
 use signoff_core::{Actor, ConversationId, Decision, Request, RequestId, RunId, Tenant, Timestamp};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinHandle;
 
 use super::perform::on_disk;
 use super::{Effect, Told};
@@ -17,47 +18,72 @@ use super::{Effect, Told};
 pub struct Plain {
     endpoint: Arc<Mutex<Endpoint>>,
     told: UnboundedSender<Told>,
+    /// The turn that is under way.
+    turn: Arc<std::sync::Mutex<Option<JoinHandle<()>>>>,
 }
 
 impl Plain {
     /// One that tells what comes of it to `told`.
     pub fn new(endpoint: Endpoint, told: UnboundedSender<Told>) -> Self {
-        Self { endpoint: Arc::new(Mutex::new(endpoint)), told }
+        Self { endpoint: Arc::new(Mutex::new(endpoint)), told, turn: Arc::default() }
     }
 
     /// Begins to carry out `effect`.
     pub fn perform(&self, effect: Effect) {
-        let Self { endpoint, told } = self.clone();
-        tokio::spawn(async move {
-            match effect {
-                Effect::Start { input, .. } => {
-                    let text = input.as_str().map_or_else(|| input.to_string(), ToOwned::to_owned);
-                    // One turn after the other.
-                    let mut endpoint = endpoint.lock().await;
-                    let turn = endpoint.send(&text).await;
+        let Self { endpoint, told, .. } = self.clone();
+        match effect {
+            Effect::Start { input, .. } => self.turn(async move {
+                let text = input.as_str().map_or_else(|| input.to_string(), ToOwned::to_owned);
+                // One turn after the other.
+                let mut endpoint = endpoint.lock().await;
+                let turn = endpoint.send(&text).await;
+                tell(&mut endpoint, turn, &told).await;
+            }),
+            Effect::Answer(id, _, decision) => self.turn(async move {
+                let content = decision.value().cloned().unwrap_or(Value::Null);
+                let mut endpoint = endpoint.lock().await;
+                let turn = endpoint.answer(id.as_str(), &content).await;
+                let taken = match &turn {
+                    Ok(_) => Ok(Box::new(decided(&id, decision))),
+                    Err(error) => Err(error.clone()),
+                };
+                let failed = turn.is_err();
+                let _ = told.send(Told::Answered(id, taken));
+                if !failed {
                     tell(&mut endpoint, turn, &told).await;
                 }
-                Effect::Answer(id, _, decision) => {
-                    let content = decision.value().cloned().unwrap_or(Value::Null);
-                    let mut endpoint = endpoint.lock().await;
-                    let turn = endpoint.answer(id.as_str(), &content).await;
-                    let taken = match &turn {
-                        Ok(_) => Ok(Box::new(decided(&id, decision))),
-                        Err(error) => Err(error.clone()),
-                    };
-                    let failed = turn.is_err();
-                    let _ = told.send(Told::Answered(id, taken));
-                    if !failed {
-                        tell(&mut endpoint, turn, &told).await;
-                    }
-                }
-                other => {
-                    if let Some(done) = on_disk(other) {
-                        let _ = told.send(done);
-                    }
+            }),
+            Effect::Cancel(..) => {
+                self.stop();
+                let why = "not listened to any more; what it does there is not known".to_owned();
+                let _ = told.send(Told::Said(Said::Failed(why)));
+            }
+            // Nothing is followed any more: a new conversation.
+            Effect::Follow(..) => {
+                self.stop();
+                tokio::spawn(async move { endpoint.lock().await.forget() });
+            }
+            other => {
+                if let Some(done) = on_disk(other) {
+                    let _ = told.send(done);
                 }
             }
-        });
+        }
+    }
+
+    fn turn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let task = tokio::spawn(work);
+        if let Ok(mut turn) = self.turn.lock() {
+            *turn = Some(task);
+        }
+    }
+
+    fn stop(&self) {
+        if let Ok(mut turn) = self.turn.lock()
+            && let Some(task) = turn.take()
+        {
+            task.abort();
+        }
     }
 }
 

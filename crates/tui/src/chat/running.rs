@@ -4,9 +4,10 @@ use signoff_client::{Run, RunEvent, Said};
 use signoff_core::journal::Event;
 use signoff_core::{RunId, RunStatus};
 
-use super::transcript::Item;
 use super::{Chat, Effect, Phase};
 use crate::text::{fit, line};
+use crate::transcript::Item;
+use crate::words::decision as words;
 
 impl Chat {
     pub(super) fn started(&mut self, run: &Run) -> Vec<Effect> {
@@ -14,9 +15,10 @@ impl Chat {
         self.run = Some(id.clone());
         self.head = 0;
         self.has_parts = false;
-        self.phase = Phase::Running;
+        self.over.clear();
+        self.turn_to(Phase::Running);
         self.conversation = Some(run.conversation.clone());
-        self.scrolled = 0;
+        self.scrolled = None;
         let about = run.input.as_str().map_or_else(|| run.input.to_string(), ToOwned::to_owned);
         let mut effects = vec![Effect::Follow(vec![id], 0)];
         effects.extend(self.keep(&about));
@@ -31,7 +33,7 @@ impl Chat {
         };
         self.conversation = Some(conversation);
         self.run = Some(RunId::new(&*last.id));
-        self.phase = if last.status.is_over() { Phase::Idle } else { Phase::Running };
+        self.turn_to(if last.status.is_over() { Phase::Idle } else { Phase::Running });
         let about = runs
             .first()
             .map(|run| run.input.as_str().map_or_else(|| run.input.to_string(), ToOwned::to_owned));
@@ -60,7 +62,7 @@ impl Chat {
                     Event::ChildStarted { .. } => self.has_parts = true,
                     Event::Decided { .. } | Event::Expired { .. } | Event::Withdrawn { .. } => {
                         if let Some(id) = request {
-                            self.answered(&id);
+                            self.answered(&id, how(&entry.event));
                         }
                     }
                     event if event.ends_run() => {
@@ -68,14 +70,14 @@ impl Chat {
                         self.nothing_waits();
                         return vec![Effect::Ended(run.clone())];
                     }
-                    _ if self.phase == Phase::Continuing => self.phase = Phase::Running,
+                    _ if self.phase == Phase::Continuing => self.turn_to(Phase::Running),
                     _ => {}
                 }
             }
             RunEvent::Delta { agent, text } => {
                 self.transcript.delta(&agent, &text);
                 if self.phase == Phase::Continuing {
-                    self.phase = Phase::Running;
+                    self.turn_to(Phase::Running);
                 }
             }
             RunEvent::Restart { agent } => self.transcript.restart(&agent),
@@ -98,12 +100,13 @@ impl Chat {
         Vec::new()
     }
 
+    /// How a run ended, which may be an earlier one of the conversation.
     pub(super) fn ended(&mut self, run: &Run) {
         if let (Some(output), RunStatus::Completed) = (&run.output, run.status) {
             self.transcript.output(output);
         }
         if self.run.as_ref().is_some_and(|it| it.as_str() == run.id) && run.status.is_over() {
-            self.phase = Phase::Idle;
+            self.turn_to(Phase::Idle);
             self.waiting.clear();
             if run.status == RunStatus::Completed {
                 self.transcript.add(Item::Note(
@@ -123,7 +126,7 @@ impl Chat {
             Said::Failed(why) => {
                 self.end_of_turn(&model);
                 self.transcript.add(Item::Problem(line(&why)));
-                self.phase = if self.waiting.is_empty() { Phase::Idle } else { Phase::Awaiting };
+                self.turn_to(if self.waiting.is_empty() { Phase::Idle } else { Phase::Awaiting });
             }
             Said::Strange(what) => {
                 let what = fit(&line(&what), 200);
@@ -132,7 +135,7 @@ impl Chat {
             }
             Said::End => {
                 self.end_of_turn(&model);
-                self.phase = if self.waiting.is_empty() { Phase::Idle } else { Phase::Awaiting };
+                self.turn_to(if self.waiting.is_empty() { Phase::Idle } else { Phase::Awaiting });
             }
         }
         Vec::new()
@@ -143,5 +146,16 @@ impl Chat {
         for (_, text) in said.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
             self.transcript.add(Item::Agent { agent: model.to_owned(), text });
         }
+    }
+}
+
+/// How a question came to be over, in words.
+fn how(event: &Event) -> String {
+    match event {
+        Event::Decided { by, decision, .. } => {
+            format!("already answered by {}: {}", line(by.as_str()), line(&words(decision)))
+        }
+        Event::Expired { .. } => "nobody answered in time".to_owned(),
+        _ => "the question was taken back".to_owned(),
     }
 }

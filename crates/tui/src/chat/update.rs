@@ -2,10 +2,10 @@
 
 use signoff_client::InboxEvent;
 
-use super::transcript::Item;
 use super::{Chat, Effect, Focus, Phase, Told};
 use crate::screen::Input;
 use crate::text::line;
+use crate::transcript::Item;
 
 impl Chat {
     /// Takes what it is told, and says what is to be done.
@@ -17,14 +17,13 @@ impl Chat {
             Told::Input(Input::Resized) => {}
             Told::Input(Input::Tick(now)) => {
                 self.now = now;
-                self.frame = self.frame.wrapping_add(1);
                 if self.notice.as_ref().is_some_and(|(.., until)| *until <= now) {
                     self.notice = None;
                 }
             }
             Told::Started(Ok(run)) => return self.started(&run),
             Told::Started(Err(error)) => {
-                self.phase = Phase::Idle;
+                self.turn_to(Phase::Idle);
                 self.transcript
                     .add(Item::Problem(format!("not sent: {}", line(&error.to_string()))));
                 if let Some(hint) = error.hint() {
@@ -41,10 +40,11 @@ impl Chat {
             Told::Pending(run, pending) => return self.take_pending(&run, pending),
             Told::Ended(Ok(run)) => self.ended(&run),
             Told::Ended(Err(error)) => {
-                self.phase = Phase::Idle;
+                self.turn_to(Phase::Idle);
                 self.say(format!("how it ended cannot be read: {error}"), true);
             }
             Told::Answered(id, result) => return self.took_answer(&id, result),
+            Told::Marked(mark, result) => return self.marked(&mark, result),
             Told::Workflows(Ok(workflows)) => {
                 self.workflows = workflows;
                 let free = matches!(self.focus, Focus::Composer | Focus::Picker);

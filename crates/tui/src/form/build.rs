@@ -1,10 +1,12 @@
 //! What a form is made of.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use signoff_core::DecisionKind;
 use signoff_core::request::{RequestBody, RequestKind};
 
-use super::{Field, Part};
+use super::{Extra, Field, Part};
 use crate::editor::Editor;
 
 /// The most fields that are shown one by one; more are edited as JSON.
@@ -34,15 +36,19 @@ pub(super) fn written(value: &Value) -> String {
 pub(super) fn parts(body: &RequestBody) -> Vec<Part> {
     let allows = |kind: DecisionKind| body.allowed.contains(&kind);
     let mut parts = Vec::new();
+    // A call can be changed, or answered in place of its result; other questions want one of both.
+    let call = body.kind == RequestKind::ToolCall;
+    if allows(DecisionKind::Edit) && (call || !allows(DecisionKind::Respond)) {
+        edits(body, &mut parts);
+    }
     if allows(DecisionKind::Respond) {
         answers(body, &mut parts);
-    } else if allows(DecisionKind::Edit) {
-        edits(body, &mut parts);
     }
     let plain = |kind: &DecisionKind| *kind == DecisionKind::Respond;
     if !body.allowed.iter().all(plain) {
         parts.push(Part::Note(Editor::line()));
     }
+    parts.extend(Extra::of(body).into_iter().map(Part::Extra));
     parts.push(Part::Buttons);
     parts
 }
@@ -52,11 +58,20 @@ fn answers(body: &RequestBody, parts: &mut Vec<Part>) {
     let choice = |value: &Value| (written(value), value.clone(), None);
     // What is said in place of a tool's result is free.
     let free = body.kind == RequestKind::ToolCall;
-    if !body.options.is_empty() {
-        let of = body.options.iter();
-        let of =
-            of.map(|it| (it.label.clone(), it.value.clone(), it.description.clone())).collect();
-        parts.push(Part::Choices { of, at: None });
+    let listed = body.options.iter();
+    let listed: Vec<_> =
+        listed.map(|it| (it.label.clone(), it.value.clone(), it.description.clone())).collect();
+    let several = schema["type"] == "array" && !free;
+    if let Some(values) = schema["items"]["enum"].as_array().filter(|it| several && !it.is_empty())
+    {
+        // What stands in the options has words of its own.
+        let said = |value: &Value| listed.iter().find(|it| it.1 == *value).cloned();
+        let of = values.iter().map(|value| said(value).unwrap_or_else(|| choice(value))).collect();
+        parts.push(Part::Several { of, on: BTreeSet::new(), at: 0 });
+    } else if several && !listed.is_empty() {
+        parts.push(Part::Several { of: listed, on: BTreeSet::new(), at: 0 });
+    } else if !listed.is_empty() {
+        parts.push(Part::Choices { of: listed, at: None });
     } else if let Some(values) = schema["enum"].as_array().filter(|it| !free && !it.is_empty()) {
         parts.push(Part::Choices { of: values.iter().map(choice).collect(), at: None });
     } else if schema["type"] == "boolean" && !free {
@@ -66,7 +81,11 @@ fn answers(body: &RequestBody, parts: &mut Vec<Part>) {
         parts.extend(fields.into_iter().map(Part::Field));
     } else {
         let text = schema["type"] == "string" || schema["type"].is_null() || free;
-        let label = if text { "Answer" } else { "Answer, as JSON" };
+        let label = match (free, text) {
+            (true, _) => "Or say this in place of its result",
+            (false, true) => "Answer",
+            (false, false) => "Answer, as JSON",
+        };
         parts.push(Part::Text { label, editor: Editor::lines(), was: None });
     }
 }

@@ -1,10 +1,15 @@
 //! How a form looks.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{Form, Part, build};
-use crate::text::{line, safe, width, wrap};
+use super::{Field, Form, Part, build};
+use crate::editor::Editor;
+use crate::text::{column, fit, line, safe, width, wrap};
 use crate::theme::Theme;
+
+/// What stands before the words of an option: its mark and its number.
+const BEFORE_OPTION: usize = 7;
 
 /// A form as lines.
 #[derive(Debug)]
@@ -17,10 +22,19 @@ pub struct Drawn {
     pub focus: (usize, usize),
 }
 
+/// An option as it is shown.
+struct Shown<'a> {
+    number: usize,
+    mark: &'static str,
+    label: &'a str,
+    about: Option<&'a str>,
+    style: Style,
+}
+
 impl Form {
     /// The form in so many columns. `active`: keys go to it.
     pub fn draw(&self, columns: usize, theme: Theme, active: bool) -> Drawn {
-        let mut drawn = Drawn { lines: Vec::new(), cursor: None, focus: (0, 0) };
+        let mut page = Page { lines: Vec::new(), cursor: None, focus: (0, 0), columns, theme };
         let names = self.parts.iter().map(|part| match part {
             Part::Field(field) => width(&line(&field.name)),
             _ => 0,
@@ -28,116 +42,147 @@ impl Form {
         let names = names.max().unwrap_or(0).min(columns / 3);
         for (n, part) in self.parts.iter().enumerate() {
             let here = active && n == self.focus;
-            let from = drawn.lines.len();
+            let from = page.lines.len();
             match part {
                 Part::Choices { of, at } => {
-                    for (n, (label, _, about)) in of.iter().enumerate() {
-                        let chosen = *at == Some(n);
+                    for (number, (label, _, about)) in of.iter().enumerate() {
+                        let chosen = *at == Some(number);
                         let mark = if chosen { "(•)" } else { "( )" };
-                        let text = format!("{mark} {}  {}", n + 1, line(label));
-                        let style = match (chosen, here) {
-                            (true, true) => theme.chosen(),
-                            (true, false) => theme.accent(),
-                            _ => theme.bold(),
-                        };
-                        let style = if chosen { style } else { ratatui::style::Style::new() };
-                        for (n, row) in wrap(&text, columns).into_iter().enumerate() {
-                            let row = if n > 0 { format!("       {row}") } else { row };
-                            drawn.lines.push(Line::styled(row, style));
-                        }
-                        if chosen {
-                            drawn.focus = (drawn.lines.len(), drawn.lines.len());
-                        }
-                        for row in about
-                            .iter()
-                            .flat_map(|about| wrap(&line(about), columns.saturating_sub(7)))
-                        {
-                            drawn.lines.push(Line::styled(format!("       {row}"), theme.dim()));
-                        }
+                        let style = style(chosen, here && chosen, theme);
+                        let about = about.as_deref();
+                        page.option(&Shown { number, mark, label, about, style }, chosen);
                     }
                 }
-                Part::Field(field) => {
-                    let name = crate::text::column(&line(&field.name), names);
-                    let mark = if here { "▸ " } else { "  " };
-                    let room = columns.saturating_sub(names + 6).max(4);
-                    let layout = field.editor.layout(room, 3);
-                    if here {
-                        drawn.cursor = Some((
-                            names + 4 + layout.cursor.0,
-                            drawn.lines.len() + layout.cursor.1,
-                        ));
-                    }
-                    for (n, row) in layout.lines.into_iter().enumerate() {
-                        let before =
-                            if n == 0 { format!("{mark}{name}  ") } else { " ".repeat(names + 4) };
-                        let style = if here { theme.bold() } else { ratatui::style::Style::new() };
-                        drawn.lines.push(Line::from(vec![
-                            Span::styled(before, if here { theme.accent() } else { theme.dim() }),
-                            Span::styled(row, style),
-                        ]));
-                    }
-                    let was = field.was.as_ref().filter(|_| field.is_changed()).map(build::written);
-                    if let Some(was) = was {
-                        let text = crate::text::fit(&format!("was {}", line(&was)), room);
-                        drawn.lines.push(Line::styled(
-                            format!("{}{text}", " ".repeat(names + 4)),
-                            theme.warn(),
-                        ));
-                    } else if let (true, Some(about)) = (here, &field.about) {
-                        let text = crate::text::fit(&line(about), room);
-                        drawn.lines.push(Line::styled(
-                            format!("{}{text}", " ".repeat(names + 4)),
-                            theme.dim(),
-                        ));
+                Part::Several { of, on, at } => {
+                    for (number, (label, _, about)) in of.iter().enumerate() {
+                        let (under, chosen) = (here && number == *at, on.contains(&number));
+                        let mark = if chosen { "[x]" } else { "[ ]" };
+                        let style = style(chosen, under, theme);
+                        let about = about.as_deref();
+                        page.option(&Shown { number, mark, label, about, style }, under);
                     }
                 }
+                Part::Field(field) => page.field(field, names, here),
                 Part::Text { label, editor, .. } => {
-                    typed(
-                        &mut drawn,
-                        label,
-                        editor,
-                        columns,
-                        theme,
-                        here,
-                        if here { 8 } else { 4 },
-                    );
+                    page.typed(label, editor, here, if here { 8 } else { 4 });
                 }
                 Part::Note(editor) => {
-                    typed(
-                        &mut drawn,
-                        "Note, reason or feedback (may stay empty)",
-                        editor,
-                        columns,
-                        theme,
-                        here,
-                        2,
-                    );
+                    page.typed("Note, reason or feedback (may stay empty)", editor, here, 2);
                 }
-                Part::Buttons => self.buttons(&mut drawn, columns, theme, here),
+                Part::Extra(extra) => {
+                    let (about, meant) = extra.words();
+                    let words = if here { format!("◂ {meant} ▸") } else { meant.to_owned() };
+                    let mark = if here { "▸ " } else { "  " };
+                    let style = if here { theme.accent() } else { theme.dim() };
+                    let row = fit(&format!("{mark}{}  {words}", column(about, 11)), columns);
+                    page.lines.push(Line::styled(row, style));
+                }
+                Part::Buttons => page.buttons(self, here),
             }
-            if here && drawn.focus.0 < from {
-                drawn.focus = (from, drawn.lines.len().saturating_sub(1));
+            if here && page.focus.0 < from {
+                page.focus = (from, page.lines.len().saturating_sub(1));
             }
         }
         for row in
             self.problem.iter().flat_map(|problem| wrap(&safe(&format!("! {problem}")), columns))
         {
-            drawn.lines.push(Line::styled(row, theme.bad()));
-            drawn.focus.1 = drawn.lines.len() - 1;
+            page.lines.push(Line::styled(row, theme.bad()));
+            page.focus.1 = page.lines.len() - 1;
         }
-        drawn
+        Drawn { lines: page.lines, cursor: page.cursor, focus: page.focus }
+    }
+}
+
+fn style(chosen: bool, under: bool, theme: Theme) -> Style {
+    match (chosen, under) {
+        (_, true) => theme.chosen(),
+        (true, false) => theme.accent(),
+        (false, false) => Style::new(),
+    }
+}
+
+struct Page {
+    lines: Vec<Line<'static>>,
+    cursor: Option<(usize, usize)>,
+    focus: (usize, usize),
+    columns: usize,
+    theme: Theme,
+}
+
+impl Page {
+    fn option(&mut self, shown: &Shown<'_>, meant: bool) {
+        let room = self.columns.saturating_sub(BEFORE_OPTION).max(4);
+        let from = self.lines.len();
+        for (n, row) in wrap(&line(shown.label), room).into_iter().enumerate() {
+            let before = if n == 0 {
+                format!("{} {:<2} ", shown.mark, shown.number + 1)
+            } else {
+                " ".repeat(BEFORE_OPTION)
+            };
+            self.lines.push(Line::styled(format!("{before}{row}"), shown.style));
+        }
+        for row in shown.about.iter().flat_map(|about| wrap(&line(about), room)) {
+            let row = format!("{}{row}", " ".repeat(BEFORE_OPTION));
+            self.lines.push(Line::styled(row, self.theme.dim()));
+        }
+        if meant {
+            self.focus = (from, self.lines.len() - 1);
+        }
     }
 
-    fn buttons(&self, drawn: &mut Drawn, columns: usize, theme: Theme, here: bool) {
+    fn field(&mut self, field: &Field, names: usize, here: bool) {
+        let theme = self.theme;
+        let name = column(&line(&field.name), names);
+        let mark = if here { "▸ " } else { "  " };
+        let room = self.columns.saturating_sub(names + 6).max(4);
+        let layout = field.editor.layout(room, 3);
+        if here {
+            let (x, y) = layout.cursor;
+            self.cursor = Some((names + 4 + x, self.lines.len() + y));
+        }
+        let blank = " ".repeat(names + 4);
+        for (n, row) in layout.lines.into_iter().enumerate() {
+            let before = if n == 0 { format!("{mark}{name}  ") } else { blank.clone() };
+            let style = if here { theme.bold() } else { Style::new() };
+            self.lines.push(Line::from(vec![
+                Span::styled(before, if here { theme.accent() } else { theme.dim() }),
+                Span::styled(row, style),
+            ]));
+        }
+        let was = field.was.as_ref().filter(|_| field.is_changed()).map(build::written);
+        let (text, style) = match (was, &field.about) {
+            (Some(was), _) => (format!("was {}", line(&was)), theme.warn()),
+            (None, Some(about)) if here => (line(about), theme.dim()),
+            _ => return,
+        };
+        self.lines.push(Line::styled(format!("{blank}{}", fit(&text, room)), style));
+    }
+
+    /// What is being typed, below its label.
+    fn typed(&mut self, label: &str, editor: &Editor, here: bool, height: usize) {
+        let style = if here { self.theme.accent() } else { self.theme.dim() };
+        self.lines.push(Line::styled(fit(label, self.columns), style));
+        let layout = editor.layout(self.columns.saturating_sub(2).max(4), height);
+        if here {
+            self.cursor = Some((2 + layout.cursor.0, self.lines.len() + layout.cursor.1));
+        }
+        for row in layout.lines {
+            let bar = Span::styled(if here { "┃ " } else { "│ " }, style);
+            self.lines.push(Line::from(vec![bar, Span::raw(row)]));
+        }
+    }
+
+    fn buttons(&mut self, form: &Form, here: bool) {
+        let theme = self.theme;
         let mut row: Vec<Span<'static>> = Vec::new();
         let mut used = 0;
-        for kind in &self.body.allowed {
-            let chosen = self.chosen == Some(*kind);
+        for kind in &form.body.allowed {
+            let chosen = form.chosen == Some(*kind);
             let label = build::label(*kind);
             // A chosen one has other brackets, for terminals without colours.
             let text = if chosen { format!("[▸{label}◂]") } else { format!("[ {label} ]") };
-            if used + width(&text) + 1 > columns && used > 0 {
-                drawn.lines.push(Line::from(std::mem::take(&mut row)));
+            if used + width(&text) + 1 > self.columns && used > 0 {
+                self.lines.push(Line::from(std::mem::take(&mut row)));
                 used = 0;
             }
             used += width(&text) + 1;
@@ -150,28 +195,6 @@ impl Form {
             row.push(Span::styled(text, style));
             row.push(Span::raw(" "));
         }
-        drawn.lines.push(Line::from(row));
-    }
-}
-
-/// What is being typed, below its label.
-fn typed(
-    drawn: &mut Drawn,
-    label: &str,
-    editor: &crate::editor::Editor,
-    columns: usize,
-    theme: Theme,
-    here: bool,
-    height: usize,
-) {
-    let style = if here { theme.accent() } else { theme.dim() };
-    drawn.lines.push(Line::styled(crate::text::fit(label, columns), style));
-    let layout = editor.layout(columns.saturating_sub(2).max(4), height);
-    if here {
-        drawn.cursor = Some((2 + layout.cursor.0, drawn.lines.len() + layout.cursor.1));
-    }
-    for row in layout.lines {
-        let bar = Span::styled(if here { "┃ " } else { "│ " }, style);
-        drawn.lines.push(Line::from(vec![bar, Span::raw(row)]));
+        self.lines.push(Line::from(row));
     }
 }

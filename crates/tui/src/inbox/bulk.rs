@@ -1,5 +1,6 @@
 //! One decision for several requests, after they were looked at.
 
+use crossterm::event::{KeyCode, KeyEvent};
 use signoff_core::decision::Then;
 use signoff_core::request::RequestStatus;
 use signoff_core::{Decision, DecisionKind, RequestId};
@@ -60,5 +61,23 @@ impl Inbox {
         self.say(format!("{} are sent …", bulk.covers.len()), false);
         let items = bulk.covers.into_iter().map(|(id, version, _)| (id, version, decision.clone()));
         vec![Effect::Many(items.collect())]
+    }
+
+    pub(super) fn bulk_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let Some(bulk) = &mut self.bulk else { return Vec::new() };
+        match key.code {
+            KeyCode::Enter => return self.end_bulk(),
+            KeyCode::Esc | KeyCode::Char('q') => {
+                self.bulk = None;
+                self.focus = Focus::List;
+            }
+            KeyCode::Up => bulk.scrolled = bulk.scrolled.saturating_sub(1),
+            KeyCode::Down => {
+                let most = (bulk.covers.len() + bulk.leaves.len()).saturating_sub(1);
+                bulk.scrolled = (bulk.scrolled + 1).min(most);
+            }
+            _ => {}
+        }
+        Vec::new()
     }
 }

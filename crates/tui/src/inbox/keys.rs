@@ -4,8 +4,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use signoff_core::request::{RequestStatus, Risk};
 use signoff_core::{Decision, DecisionKind};
 
+use super::line::Asks;
 use super::{ARMED_AFTER, Effect, Focus, Inbox};
 use crate::form::{self, Form, Reply};
+use crate::mark::Mark;
 
 /// How far a page goes.
 const PAGE: isize = 10;
@@ -20,10 +22,14 @@ impl Inbox {
             Focus::List => self.list_key(key),
             Focus::Search => self.search_key(key),
             Focus::Detail => self.detail_key(key),
-            Focus::Comment => self.comment_key(key),
+            Focus::Line(asks) => self.line_key(asks, key),
             Focus::Bulk => self.bulk_key(key),
             Focus::Help => {
-                self.focus = Focus::List;
+                match key.code {
+                    KeyCode::Up => self.help_at = self.help_at.saturating_sub(1),
+                    KeyCode::Down => self.help_at += 1,
+                    _ => self.focus = Focus::List,
+                }
                 Vec::new()
             }
         }
@@ -41,7 +47,7 @@ impl Inbox {
                     form.paste(text);
                 }
             }
-            Focus::Comment => self.comment.insert(text),
+            Focus::Line(_) => self.line.insert(text),
             Focus::List | Focus::Bulk | Focus::Help => {
                 self.say("text was pasted where none is typed: nothing was done", false);
             }
@@ -53,7 +59,7 @@ impl Inbox {
         let last = isize::try_from(self.shown.len()).unwrap_or(isize::MAX);
         match key.code {
             KeyCode::Char('q') => return vec![Effect::Quit],
-            KeyCode::Char('?') => self.focus = Focus::Help,
+            KeyCode::Char('?') => (self.focus, self.help_at) = (Focus::Help, 0),
             KeyCode::Up | KeyCode::Char('k') => self.step(-1),
             KeyCode::Down | KeyCode::Char('j') => self.step(1),
             KeyCode::PageUp => self.step(-PAGE),
@@ -117,7 +123,9 @@ impl Inbox {
             KeyCode::Char('d') => return self.quick(DecisionKind::Reject),
             KeyCode::Char('e') => self.begin_edit(),
             KeyCode::Char('c') => return self.claim(),
-            KeyCode::Char('x') if self.selected().is_some() => self.focus = Focus::Comment,
+            KeyCode::Char('x') => self.ask(Asks::Comment),
+            KeyCode::Char('z') => self.ask(Asks::Defer),
+            KeyCode::Char('t') => self.ask(Asks::Reassign),
             _ => {}
         }
         self.looked_up(before.as_ref())
@@ -126,11 +134,15 @@ impl Inbox {
     /// Reads what was noted on a request that has come under the cursor.
     fn looked_up(&self, before: Option<&signoff_core::RequestId>) -> Vec<Effect> {
         match &self.at {
-            Some(id) if Some(id) != before && !self.notes.contains_key(id) => {
-                vec![Effect::Notes(id.clone())]
-            }
+            Some(id) if Some(id) != before && !self.looked.contains_key(id) => self.look(),
             _ => Vec::new(),
         }
+    }
+
+    /// Reads what was noted on the request under the cursor, and what was said before it.
+    pub(super) fn look(&self) -> Vec<Effect> {
+        let row = self.selected().map(|row| &row.request);
+        row.map(|it| Effect::Look(it.id.clone(), it.run.clone())).into_iter().collect()
     }
 
     /// Whether the request under the cursor may be decided by a single key.
@@ -190,7 +202,8 @@ impl Inbox {
     fn claim(&mut self) -> Vec<Effect> {
         let Some(row) = self.selected() else { return Vec::new() };
         let mine = row.request.assignee.as_ref().is_some_and(|it| it.as_str() == self.me);
-        vec![Effect::Claim(row.request.id.clone(), !mine)]
+        let mark = if mine { Mark::Release } else { Mark::Claim };
+        vec![Effect::Mark(row.request.id.clone(), mark)]
     }
 
     fn search_key(&mut self, key: KeyEvent) -> Vec<Effect> {
@@ -209,49 +222,14 @@ impl Inbox {
         self.looked_up(before.as_ref())
     }
 
-    fn comment_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        match key.code {
-            KeyCode::Esc => self.focus = Focus::List,
-            KeyCode::Enter => {
-                self.focus = Focus::List;
-                let text = self.comment.take().trim().to_owned();
-                if let (Some(id), false) = (self.at.clone(), text.is_empty()) {
-                    return vec![Effect::Comment(id, text)];
-                }
-            }
-            _ => {
-                self.comment.key(key);
-            }
-        }
-        Vec::new()
-    }
-
-    fn bulk_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(bulk) = &mut self.bulk else { return Vec::new() };
-        match key.code {
-            KeyCode::Enter => return self.end_bulk(),
-            KeyCode::Esc | KeyCode::Char('q') => {
-                self.bulk = None;
-                self.focus = Focus::List;
-            }
-            KeyCode::Up => bulk.scrolled = bulk.scrolled.saturating_sub(1),
-            KeyCode::Down => {
-                let most = (bulk.covers.len() + bulk.leaves.len()).saturating_sub(1);
-                bulk.scrolled = (bulk.scrolled + 1).min(most);
-            }
-            _ => {}
-        }
-        Vec::new()
-    }
-
     fn detail_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         match key.code {
             KeyCode::PageUp => {
-                self.scrolled = self.scrolled.saturating_sub(5);
+                self.scrolled = Some(self.seen.get().moved(-5));
                 return Vec::new();
             }
             KeyCode::PageDown => {
-                self.scrolled += 5;
+                self.scrolled = Some(self.seen.get().moved(5));
                 return Vec::new();
             }
             _ => {}
@@ -264,7 +242,7 @@ impl Inbox {
             form.undo();
             return Vec::new();
         }
-        self.scrolled = 0;
+        self.scrolled = None;
         match form.key(key) {
             Reply::Hide => {
                 self.focus = Focus::List;

@@ -27,11 +27,13 @@ impl Inbox {
     /// Takes a request as it is now. Says whether it is new.
     pub(super) fn take_one(&mut self, request: Request) -> bool {
         let id = request.id.clone();
-        let waits = request.status == RequestStatus::Pending;
+        let waits = self.waits(&request);
         if !waits {
             self.marked.remove(&id);
         }
-        let meant = self.at.as_ref() == Some(&id);
+        // What was answered while it was looked at stays until it is left; what is put off goes.
+        let over = request.status != RequestStatus::Pending;
+        let meant = over && self.at.as_ref() == Some(&id);
         match self.rows.iter().position(|row| row.request.id == id) {
             Some(n) if waits || meant => self.rows[n] = Row::new(request),
             Some(n) => drop(self.rows.remove(n)),
@@ -84,7 +86,7 @@ impl Inbox {
         let left = std::mem::replace(&mut self.at, next.as_ref().map(|(id, _)| id.clone()));
         self.form = next.map(|(_, form)| form);
         self.came_at = came;
-        self.scrolled = 0;
+        self.scrolled = None;
         // What was answered meanwhile goes when it is left.
         if let Some(left) = left.filter(|left| Some(left) != self.at.as_ref()) {
             let gone =

@@ -2,23 +2,29 @@
 
 mod bulk;
 mod keys;
+mod line;
 mod list;
 mod perform;
 mod update;
 mod view;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use signoff_client::{ClientError, Many, Note};
-use signoff_core::request::Risk;
-use signoff_core::{Decision, Request, RequestId, Timestamp};
+use signoff_core::request::{RequestStatus, Risk};
+use signoff_core::{Decision, Request, RequestId, RunId, Timestamp};
 
+use crate::Spoken;
 use crate::editor::Editor;
 use crate::form::Form;
+use crate::mark::Mark;
+use crate::overlay::Extent;
 use crate::screen::Input;
 use crate::text::line;
 use crate::theme::Theme;
 
+use line::Asks;
 pub use perform::Performer;
 
 /// How long after a request came under the cursor by itself keys do not decide it, in milliseconds.
@@ -60,7 +66,8 @@ enum Focus {
     List,
     Search,
     Detail,
-    Comment,
+    /// A line is typed: what for.
+    Line(Asks),
     Bulk,
     Help,
 }
@@ -88,16 +95,14 @@ struct Narrowed {
 pub enum Effect {
     /// Read all that waits.
     Load,
-    /// Read what was noted on a request.
-    Notes(RequestId),
+    /// Read what was noted on a request, and what was said before it.
+    Look(RequestId, RunId),
     /// Decide one.
     Decide(RequestId, u32, Decision),
     /// Decide several.
     Many(Vec<(RequestId, u32, Decision)>),
-    /// Say that we look after it, or no longer.
-    Claim(RequestId, bool),
-    /// Add a comment.
-    Comment(RequestId, String),
+    /// Do something to it that decides nothing.
+    Mark(RequestId, Mark),
     /// Call for attention.
     Bell(String),
     /// Leave.
@@ -113,14 +118,23 @@ pub enum Told {
     Inbox(signoff_client::InboxEvent),
     /// All that waits.
     Loaded(Result<Vec<Request>, ClientError>),
-    /// What was noted.
-    Notes(RequestId, Vec<Note>),
+    /// What was noted, and what was said.
+    Looked(RequestId, Box<Looked>),
     /// A decision was taken, or not.
     Decided(RequestId, Result<Request, ClientError>),
     /// The same for several.
     DecidedMany(Vec<(RequestId, Result<Request, ClientError>)>),
     /// Something else was done to a request, or not.
-    Marked(&'static str, Result<Request, ClientError>),
+    Marked(Mark, Result<Request, ClientError>),
+}
+
+/// What is known about a request besides itself.
+#[derive(Clone, Debug, Default)]
+pub struct Looked {
+    /// What people noted on it.
+    pub notes: Vec<Note>,
+    /// What was said before it was asked.
+    pub said: Vec<Spoken>,
 }
 
 /// The inbox.
@@ -142,12 +156,15 @@ pub struct Inbox {
     marked: BTreeSet<RequestId>,
     narrowed: Narrowed,
     search: Editor,
-    comment: Editor,
+    line: Editor,
     focus: Focus,
     form: Option<Form>,
-    /// Lines of the detail that are scrolled away.
-    scrolled: usize,
-    notes: BTreeMap<RequestId, Vec<Note>>,
+    /// The first line of the request that is to be seen; the one that has the focus is, if nothing is said.
+    scrolled: Option<usize>,
+    /// How much of it the last frame showed.
+    seen: Cell<Extent>,
+    help_at: usize,
+    looked: BTreeMap<RequestId, Looked>,
     link: Link,
     /// What is said at the bottom, and until when.
     notice: Option<(String, bool, Timestamp)>,
@@ -175,11 +192,13 @@ impl Inbox {
             marked: BTreeSet::new(),
             narrowed: Narrowed::default(),
             search: Editor::line(),
-            comment: Editor::line(),
+            line: Editor::line(),
             focus: Focus::List,
             form: None,
-            scrolled: 0,
-            notes: BTreeMap::new(),
+            scrolled: None,
+            seen: Cell::default(),
+            help_at: 0,
+            looked: BTreeMap::new(),
             link: Link::Connecting,
             notice: None,
             busy: BTreeSet::new(),
@@ -192,10 +211,13 @@ impl Inbox {
 
     /// How many wait.
     pub fn waiting(&self) -> usize {
-        self.rows
-            .iter()
-            .filter(|row| row.request.status == signoff_core::RequestStatus::Pending)
-            .count()
+        self.rows.iter().filter(|row| self.waits(&row.request)).count()
+    }
+
+    /// Whether it waits and is not put off.
+    fn waits(&self, request: &Request) -> bool {
+        request.status == RequestStatus::Pending
+            && request.deferred_until.is_none_or(|at| at <= self.now)
     }
 
     fn selected(&self) -> Option<&Row> {

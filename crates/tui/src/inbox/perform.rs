@@ -1,15 +1,30 @@
 //! Carries out what the inbox asks for.
 
-use signoff_client::{Filter, Server};
-use tokio::sync::mpsc::UnboundedSender;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use super::{Effect, Told, many};
+use signoff_client::{ClientError, Filter, Server};
+use signoff_core::{RequestId, RunId};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::AbortHandle;
+
+use super::{Effect, Looked, Told, many};
+use crate::transcript::Transcript;
+
+/// How long the cursor must rest on a request before more is read about it.
+const REST: Duration = Duration::from_millis(100);
+/// How many of the last messages come with a request.
+const RECENT: usize = 5;
+/// How many of the last entries of a journal are read for them.
+const ENTRIES: u32 = 400;
 
 /// Talks to the server for the inbox.
 #[derive(Clone, Debug)]
 pub struct Performer {
     server: Server,
     told: UnboundedSender<Told>,
+    /// What is being looked at.
+    looking: Arc<Mutex<Option<AbortHandle>>>,
 }
 
 impl Performer {
@@ -25,18 +40,19 @@ impl Performer {
                 }
             }
         });
-        Self { server, told }
+        Self { server, told, looking: Arc::default() }
     }
 
     /// Begins to carry out `effect`; what is for the terminal is not meant for here.
     pub fn perform(&self, effect: Effect) {
-        let Self { server, told } = self.clone();
-        tokio::spawn(async move {
+        let Self { server, told, .. } = self.clone();
+        let looks = matches!(effect, Effect::Look(..));
+        let task = tokio::spawn(async move {
             let tell = match effect {
                 Effect::Load => Told::Loaded(server.all_requests(&Filter::pending()).await),
-                Effect::Notes(id) => match server.request(&id).await {
-                    Ok(noted) => Told::Notes(id, noted.notes),
-                    // They are shown if they can be read.
+                Effect::Look(id, run) => match look(&server, &id, &run).await {
+                    Ok(looked) => Told::Looked(id, Box::new(looked)),
+                    // It is shown if it can be read.
                     Err(_) => return,
                 },
                 Effect::Decide(id, version, decision) => {
@@ -50,15 +66,30 @@ impl Performer {
                         Err(error) => ids.map(|id| (id, Err(error.clone()))).collect(),
                     })
                 }
-                Effect::Claim(id, true) => Told::Marked("claimed", server.claim(&id).await),
-                Effect::Claim(id, false) => Told::Marked("let go", server.release(&id).await),
-                Effect::Comment(id, text) => {
-                    Told::Marked("commented", server.comment(&id, &text).await)
+                Effect::Mark(id, mark) => {
+                    let marked = mark.carry_out(&server, &id).await;
+                    Told::Marked(mark, marked)
                 }
                 Effect::Bell(_) | Effect::Quit => return,
             };
             // Whoever asked may be gone.
             let _ = told.send(tell);
         });
+        // Whoever goes through the list looks at the last one only.
+        if looks && let Ok(mut looking) = self.looking.lock() {
+            if let Some(before) = looking.replace(task.abort_handle()) {
+                before.abort();
+            }
+        }
     }
+}
+
+/// What was noted on a request, and what was said last in its run.
+async fn look(server: &Server, id: &RequestId, run: &RunId) -> Result<Looked, ClientError> {
+    tokio::time::sleep(REST).await;
+    let noted = server.request(id).await?;
+    // Without what was said it can be decided as well.
+    let entries = server.last_entries(run, ENTRIES).await.unwrap_or_default();
+    let said = Transcript::of(&entries, "").last_said(RECENT, &noted.request.body.prompt);
+    Ok(Looked { notes: noted.notes, said })
 }

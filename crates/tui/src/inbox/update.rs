@@ -10,6 +10,9 @@ use crate::screen::Input;
 use crate::text::line;
 use crate::words::decision;
 
+/// Of how many requests it is kept what was noted and said.
+const MAX_LOOKED: usize = 500;
+
 impl Inbox {
     /// Takes what it is told, and says what is to be done.
     pub fn update(&mut self, told: Told) -> Vec<Effect> {
@@ -38,14 +41,17 @@ impl Inbox {
                 if self.link == Link::Connecting {
                     self.link = Link::Live;
                 }
-                self.at.clone().map(Effect::Notes).into_iter().collect()
+                self.look()
             }
             Told::Loaded(Err(error)) => {
                 self.say(format!("the inbox cannot be read: {error}"), true);
                 Vec::new()
             }
-            Told::Notes(id, notes) => {
-                self.notes.insert(id, notes);
+            Told::Looked(id, looked) => {
+                if self.looked.len() >= MAX_LOOKED {
+                    self.looked.clear();
+                }
+                self.looked.insert(id, *looked);
                 Vec::new()
             }
             Told::Decided(id, result) => {
@@ -79,11 +85,11 @@ impl Inbox {
                 }
                 Vec::new()
             }
-            Told::Marked(what, Ok(request)) => {
-                let id = request.id.clone();
+            Told::Marked(mark, Ok(request)) => {
+                self.say(mark.done(), false);
+                let (id, run) = (request.id.clone(), request.run.clone());
                 self.take_one(request);
-                self.say(what, false);
-                vec![Effect::Notes(id)]
+                vec![Effect::Look(id, run)]
             }
             Told::Marked(_, Err(error)) => {
                 self.say(error.to_string(), true);
@@ -127,13 +133,15 @@ impl Inbox {
             }
         }
         let question = line(&request.body.prompt);
+        let run = request.run.clone();
         let new = self.take_one(request);
         let mut effects = Vec::new();
-        if new && change == "asked" && !self.looked_at && self.bell {
+        let calls = matches!(change, "asked" | "reopened");
+        if new && calls && !self.looked_at && self.bell {
             effects.push(Effect::Bell(crate::text::fit(&question, 120)));
         }
-        if meant && matches!(change, "claimed" | "released" | "assigned" | "commented") {
-            effects.push(Effect::Notes(id));
+        if meant && !matches!(change, "asked" | "decided" | "expired" | "cancelled") {
+            effects.push(Effect::Look(id, run));
         }
         effects
     }

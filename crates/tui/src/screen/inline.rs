@@ -107,7 +107,7 @@ impl Inline {
             let columns = usize::from(area.width.saturating_sub(2));
             let drawn = form.draw(columns, *theme, true);
             let height = usize::from(area.height.saturating_sub(2));
-            let first = scroll(drawn.lines.len(), height, drawn.focus, 0, true);
+            let first = scroll(drawn.lines.len(), height, drawn.focus, None, true);
             let seen: Vec<Line<'static>> =
                 drawn.lines.into_iter().skip(first).take(height).collect();
             let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };

@@ -14,7 +14,7 @@ use crate::support::{
     text, venue,
 };
 
-fn all() -> Vec<Request> {
+pub(crate) fn all() -> Vec<Request> {
     let mut claimed = request(3, diet(), 400);
     claimed.assignee = Some(Actor::new("ada"));
     let mut other = request(5, object(), 2);
@@ -28,7 +28,7 @@ fn all() -> Vec<Request> {
     ]
 }
 
-fn inbox_in(theme: Theme, requests: Vec<Request>) -> Inbox {
+pub(crate) fn inbox_in(theme: Theme, requests: Vec<Request>) -> Inbox {
     let mut inbox = Inbox::new("me", theme, true, NOW);
     assert_eq!(inbox.update(Told::Inbox(InboxEvent::Listening)), [Effect::Load]);
     inbox.update(Told::Loaded(Ok(requests)));
@@ -37,23 +37,23 @@ fn inbox_in(theme: Theme, requests: Vec<Request>) -> Inbox {
     inbox
 }
 
-fn inbox() -> Inbox {
+pub(crate) fn inbox() -> Inbox {
     inbox_in(Theme::Plain, all())
 }
 
-fn press(inbox: &mut Inbox, code: KeyCode) -> Vec<Effect> {
+pub(crate) fn press(inbox: &mut Inbox, code: KeyCode) -> Vec<Effect> {
     inbox.update(Told::Input(Input::Key(key(code))))
 }
 
-fn typed(inbox: &mut Inbox, text: &str) -> Vec<Effect> {
+pub(crate) fn typed(inbox: &mut Inbox, text: &str) -> Vec<Effect> {
     text.chars().flat_map(|c| inbox.update(Told::Input(Input::Key(letter(c))))).collect()
 }
 
-fn seen(inbox: &Inbox, columns: u16, lines: u16) -> String {
+pub(crate) fn seen(inbox: &Inbox, columns: u16, lines: u16) -> String {
     text(|frame| inbox.draw(frame), columns, lines)
 }
 
-fn decided(mut request: Request, by: &str) -> Request {
+pub(crate) fn decided(mut request: Request, by: &str) -> Request {
     request.status = RequestStatus::Decided;
     request.version = 2;
     request.decision = Some(TakenDecision {
@@ -131,7 +131,7 @@ fn single_keys_decide_from_the_list_only() {
     // In the search they are letters.
     let mut inbox = self::inbox();
     let effects = typed(&mut inbox, "/aded");
-    assert!(effects.iter().all(|effect| matches!(effect, Effect::Notes(_))), "{effects:?}");
+    assert!(effects.iter().all(|effect| matches!(effect, Effect::Look(..))), "{effects:?}");
     assert!(seen(&inbox, 120, 34).contains("search: aded"));
     // And pasted, nothing.
     let mut inbox = self::inbox();

@@ -146,3 +146,119 @@ pub(crate) fn object() -> RequestBody {
         "vegan": { "type": "boolean" } } });
     body
 }
+
+/// Several of these.
+pub(crate) fn diets() -> RequestBody {
+    let mut body = by("catering", RequestBody::input("Which diets are there?"));
+    body.response_schema = json!({ "type": "array", "minItems": 1, "uniqueItems": true,
+        "items": { "enum": ["vegan", "vegetarian", "gluten-free"] } });
+    body
+}
+
+/// A plan, before it is carried out.
+pub(crate) fn plan() -> RequestBody {
+    let steps = json!([{ "n": 1, "agent": "engineer", "title": "Read the data" },
+        { "n": 2, "agent": "researcher", "title": "Write the report" }]);
+    let mut body =
+        by("planner", RequestBody::approval("Here is the plan.", json!({ "steps": steps })));
+    body.kind = RequestKind::PlanReview;
+    body.allowed = vec![
+        DecisionKind::Approve,
+        DecisionKind::Edit,
+        DecisionKind::Reject,
+        DecisionKind::Revise,
+        DecisionKind::Abort,
+    ];
+    body.preview =
+        json!({ "detail": "1. Read the data (engineer)\n2. Write the report (researcher)" });
+    body
+}
+
+/// A step of a plan: before it, after it, or after it failed.
+pub(crate) fn step(kind: RequestKind) -> RequestBody {
+    let mut body = by("engineer", RequestBody::approval("Step 1: Read the data", json!(null)));
+    body.kind = kind;
+    body.allowed = match kind {
+        RequestKind::StepBefore => {
+            vec![DecisionKind::Approve, DecisionKind::Reject, DecisionKind::Skip]
+        }
+        RequestKind::StepAfter => vec![
+            DecisionKind::Approve,
+            DecisionKind::Reject,
+            DecisionKind::Redo,
+            DecisionKind::Rollback,
+            DecisionKind::Abort,
+        ],
+        _ => vec![DecisionKind::Retry, DecisionKind::Skip, DecisionKind::Abort],
+    };
+    body.context = json!({ "action": { "digest": "d1", "tool": "engineer" },
+        "result": "12 rows were read", "error": "the file is not there" });
+    body
+}
+
+/// A call of a tool that a gate stopped, which can be changed, remembered, or answered in its place.
+pub(crate) fn edit_file() -> RequestBody {
+    let arguments = json!({ "path": "report.md", "text": "Sales grew by 12 %." });
+    let mut body =
+        by("engineer", RequestBody::approval("file_edit wants to change report.md", arguments));
+    body.kind = RequestKind::ToolCall;
+    body.allowed = vec![
+        DecisionKind::Approve,
+        DecisionKind::Edit,
+        DecisionKind::Reject,
+        DecisionKind::Respond,
+        DecisionKind::Abort,
+    ];
+    body.context["tool"] = "file_edit".into();
+    body.context["digest"] = "d2".into();
+    body.risk = Some(Risk::Medium);
+    body.reasons = vec!["the gate `before_file_edit` always asks".into()];
+    body.preview = json!({ "summary": "Changes report.md",
+        "diff": "@@ -1 +1 @@\n-Sales fell.\n+Sales grew by 12 %." });
+    body
+}
+
+/// The same by when it must be answered, in seconds from now.
+pub(crate) fn within(mut body: RequestBody, seconds: i64) -> RequestBody {
+    body.expires_at = Some(Timestamp(NOW.0 + seconds * 1_000));
+    body
+}
+
+/// What a terminal shows, with how it is painted: each change of style is named in brackets.
+pub(crate) fn painted(parser: &vt100::Parser, columns: u16, lines: u16) -> String {
+    let style = |cell: &vt100::Cell| {
+        let mut words = Vec::new();
+        if let vt100::Color::Idx(n) = cell.fgcolor() {
+            words.push(format!("{n}"));
+        }
+        for (is, word) in [
+            (cell.bold(), "bold"),
+            (cell.dim(), "dim"),
+            (cell.italic(), "italic"),
+            (cell.underline(), "underlined"),
+            (cell.inverse(), "turned"),
+        ] {
+            if is {
+                words.push(word.to_owned());
+            }
+        }
+        words.join(" ")
+    };
+    let mut rows = Vec::new();
+    for y in 0..lines {
+        let (mut row, mut now) = (String::new(), String::new());
+        for cell in (0..columns).filter_map(|x| parser.screen().cell(y, x)) {
+            if cell.is_wide_continuation() {
+                continue;
+            }
+            let next = style(cell);
+            if next != now {
+                row.push_str(&format!("⟦{next}⟧"));
+                now = next;
+            }
+            row.push_str(if cell.has_contents() { cell.contents() } else { " " });
+        }
+        rows.push(row.trim_end().trim_end_matches("⟦⟧").trim_end().to_owned());
+    }
+    rows.join("\n").trim_end().to_owned()
+}
