@@ -1,13 +1,13 @@
 // Signing in, looking only, and the rules: gates, what is remembered, what other gates would have said.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after } from "node:test";
 import * as flows from "./flows.mjs";
-import { accessible, closeBrowser, done, open, picture, Place, withServer } from "./support.mjs";
+import { accessible, closeBrowser, done, each, go, open, picture, Place, setting, signIn, tls, withServer } from "./support.mjs";
 
 after(closeBrowser);
 const files = { "ask.yaml": flows.approval };
 
-test("where there are users, somebody signs in, and decides in that name", async () => {
+each("where there are users, somebody signs in, and decides in that name", async () => {
   const place = new Place(files);
   const ada = place.command("user", "add", "ada").trim();
   const eve = place.command("user", "add", "eve", "--role", "viewer").trim();
@@ -16,28 +16,27 @@ test("where there are users, somebody signs in, and decides in that name", async
   try {
     const request = await server.asks(await server.start("ask"));
     const page = await open(server, `/requests/${request}`, { allow: [/401/] });
-    await page.getByLabel("Token").fill("sgn_wrong");
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByLabel("Token").waitFor();
+    await accessible(page, "signing in");
+    await signIn(page, "sgn_wrong");
     await page.getByRole("alert").waitFor();
     await accessible(page, "a wrong token");
     await picture(page, "sign-in");
-    await page.getByLabel("Token").fill(eve);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await signIn(page, eve);
     await page.getByText("You may look at this and not decide it.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Approve" }).isDisabled(), true);
     await accessible(page, "looking only");
-    await page.getByRole("button", { name: "Sign out eve" }).click();
-    await page.getByLabel("Token").fill(ada);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await (await setting(page, "Sign out eve")).click();
+    await signIn(page, ada);
     await page.getByText("Well?").click();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("You approved").waitFor();
     assert.equal((await server.get(`/v1/requests/${request}`)).decision.by, "ada");
     const cookie = (await page.context().cookies()).find((it) => it.name === "signoff_token");
-    assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, "Strict"]);
+    assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.secure], [true, "Strict", false]);
     // Whose token is not good any more is asked for another.
     place.command("user", "add", "ada", "--new-token");
-    await page.getByRole("link", { name: "Runs" }).click();
+    await go(page, "Runs");
     await page.getByLabel("Token").waitFor();
     await done(page);
   } finally {
@@ -46,7 +45,38 @@ test("where there are users, somebody signs in, and decides in that name", async
   }
 });
 
-test("gates are shown, tried out, set and taken back; what is remembered is revoked", async () => {
+each("over TLS the cookie stays there, and everything works as without", async () => {
+  const place = new Place(files);
+  const ada = place.command("user", "add", "ada").trim();
+  const front = await tls(place.folder);
+  const server = await place.serve({ args: ["--origin", front.url] });
+  front.to(server);
+  server.token = ada;
+  try {
+    const request = await server.asks(await server.start("ask"));
+    const page = await open(front, `/requests/${request}`, { allow: [/401/], ignoreHTTPSErrors: true });
+    await signIn(page, ada);
+    await page.getByRole("button", { name: "Approve" }).waitFor();
+    const cookie = (await page.context().cookies()).find((it) => it.name === "signoff_token");
+    assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.secure], [true, "Strict", true]);
+    await page.reload();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("You approved").waitFor();
+    // It lives here as well.
+    await server.asks(await server.start("ask"));
+    await page.waitForFunction(() => document.title.startsWith("(1)"));
+    await (await setting(page, "Sign out ada")).click();
+    await page.getByLabel("Token").waitFor();
+    assert.deepEqual((await page.context().cookies()).filter((it) => it.name === "signoff_token"), []);
+    await done(page);
+  } finally {
+    front.close();
+    server.child.kill("SIGKILL");
+    place.remove();
+  }
+});
+
+each("gates are shown, tried out, set and taken back; what is remembered is revoked", async () => {
   await withServer(files, async (server) => {
     const run = await server.start("research_task", "Analyse the sales data and report");
     for (let n = 0; n < 2; n += 1) await server.decide(await server.asks(run), { decision: "approve" });
@@ -56,7 +86,7 @@ test("gates are shown, tried out, set and taken back; what is remembered is revo
     await page.getByLabel("Remember it").selectOption("workflow");
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("You approved").waitFor();
-    await page.getByRole("link", { name: "Policy" }).click();
+    await go(page, "Policy");
     const kept = page.getByLabel("Remembered decisions");
     await kept.getByText("for this workflow").waitFor();
     await page.getByLabel("Gates as JSON").fill('{"gates":[{"name":"no_files","when":"action.tool == \\"write_file\\"","ask":"deny"}]}');

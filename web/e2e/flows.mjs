@@ -7,6 +7,9 @@ export const free = graph("free", { prompt: "What do you think?" });
 export const late = graph("late", { prompt: "Quick, what now?", within: "3s" });
 export const hours = graph("hours", { prompt: "Shall we?", kind: "approval", within: "2h" });
 
+/** Asks whatever it is given. */
+export const given = "workflow: given\npattern: graph\nstart: ask\nexecutors:\n  ask: { ask_given: {} }\n";
+
 /** An agent that never gives what it must: a person is asked for it, with everything that a form can have. */
 const TRIP = {
   type: "object",
@@ -83,4 +86,23 @@ input: { type: object, properties: { size: { type: integer, title: Size, minimum
 samples: [{ size: 3 }]
 executors:
   count: { transform: '10 / (input.size - 3)' }
+`;
+
+/** A plan of one step that changes a file, with a person before and after it and when it fails. */
+export const work = `workflow: work
+pattern: phases
+phases:
+  planning: { planner: planner }
+  control: { workers: [worker], approval: after_step }
+agents:
+  planner: { instructions: Plan. }
+  worker: { instructions: Work., output: { type: object, required: [done], properties: { done: { type: boolean } } }, tools: [write_file] }
+`;
+export const workConfig = '[tools.files]\nroot = "workspace"\n';
+export const workScript = `rules:
+  - { agent: planner, json: { steps: [{ title: Write it down, detail: in a file, agent: worker }] } }
+  - { agent: worker, turn: 1, call: [{ tool: write_file, arguments: { path: note.txt, content: first } }] }
+  - { agent: worker, turn: 2, json: { done: true } }
+  - { agent: worker, turn: 3, call: [{ tool: write_file, arguments: { path: note.txt, content: second } }] }
+  - { agent: worker, json: { done: true } }
 `;

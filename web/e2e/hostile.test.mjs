@@ -1,8 +1,8 @@
 // What models, tools and files say is shown, and does nothing.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after } from "node:test";
 import * as flows from "./flows.mjs";
-import { closeBrowser, done, open, until, withServer } from "./support.mjs";
+import { closeBrowser, done, each, open, until, withServer } from "./support.mjs";
 
 after(closeBrowser);
 const files = { "evil.yaml": flows.evil, "evil.script.yaml": flows.evilScript };
@@ -18,7 +18,7 @@ async function harmless(page, what) {
   return text;
 }
 
-test("HTML, scripts, links that act, and characters that hide are text, wherever they are shown", async () => {
+each("HTML, scripts, links that act, and characters that hide are text, wherever they are shown", async () => {
   await withServer(files, async (server) => {
     const run = await server.start("evil", "<script>window.hacked=1</script>\u202e");
     const gate = await server.asks(run);

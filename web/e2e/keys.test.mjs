@@ -1,13 +1,13 @@
 // Everything by key. (F17)
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after } from "node:test";
 import * as flows from "./flows.mjs";
-import { accessible, closeBrowser, done, open, PARTY, picture, until, withServer } from "./support.mjs";
+import { accessible, closeBrowser, DESK, done, each, open, PARTY, picture, until, withServer } from "./support.mjs";
 
 after(closeBrowser);
 const files = { "ask.yaml": flows.approval, "free.yaml": flows.free };
 
-test("F17: j, k, Enter, 1–9, a, d, Ctrl+Enter, x, /, Escape", async () => {
+each("F17: j, k, Enter, 1–9, a, d, Ctrl+Enter, x, /, Escape", async () => {
   await withServer(files, async (server) => {
     const party = await server.start("event_planner", PARTY);
     const asked = [await server.asks(party)];
@@ -64,9 +64,9 @@ test("F17: j, k, Enter, 1–9, a, d, Ctrl+Enter, x, /, Escape", async () => {
     await page.getByText("1 request chosen").waitFor();
     await done(page);
   });
-});
+}, DESK);
 
-test("F17: the palette goes everywhere, and ? says which keys there are", async () => {
+each("F17: the palette goes everywhere, and ? says which keys there are", async () => {
   await withServer(files, async (server) => {
     const run = await server.start("ask");
     await server.asks(run);
@@ -102,4 +102,4 @@ test("F17: the palette goes everywhere, and ? says which keys there are", async 
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
     await done(page);
   });
-});
+}, DESK);

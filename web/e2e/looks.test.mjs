@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import * as flows from "./flows.mjs";
-import { accessible, closeBrowser, done, fits, open, PARTY, PHONE, picture, until, withServer } from "./support.mjs";
+import { accessible, closeBrowser, done, each, fits, open, PARTY, PHONE, picture, setting, until, withServer } from "./support.mjs";
 
 after(closeBrowser);
 const files = { "ask.yaml": flows.approval, "free.yaml": flows.free, "trip.yaml": flows.trip, "trip.script.yaml": flows.tripScript };
 
-test("F19, F20: all pages fit and are accessible at both sizes, dark and light", async () => {
+each("F19, F20: all pages fit and are accessible dark and light", async () => {
   await withServer(files, async (server) => {
     const over = await server.start("event_planner", PARTY);
     await server.party(over);
@@ -38,14 +38,36 @@ test("F19, F20: all pages fit and are accessible at both sizes, dark and light",
       ["/workflows/event_planner", "Samples"],
       ["/audit", "The chain holds."],
       ["/policy", "before_file_edit"],
+      ["/?kind=plan_review", "1 request of"],
+      ["/?text=nothing+is+like+this", "Nothing fits"],
+      ["/runs?status=paused", "No run is paused"],
+      ["/workflows/nope", "there is no workflow"],
+      ["/requests/req_nope", "there is no request"],
     ];
-    const page = await open(server);
+    const page = await open(server, "/", { allow: [/404/] });
     for (const [path, shows] of pages) {
       await page.goto(server.url + path);
       await page.getByText(shows, { exact: false }).filter({ visible: true }).first().waitFor();
       await until(async () => (await page.locator(".md.plain").count()) === 0, `${path}: everything is rendered`);
       await accessible(page, path);
     }
+    await done(page);
+  });
+});
+
+each("F20: pages on which nothing is yet", async () => {
+  await withServer(files, async (server) => {
+    const page = await open(server);
+    for (const [path, shows] of [["/", "Nothing waits for you"], ["/runs", "No runs yet"], ["/audit", "Nothing was decided yet"], ["/policy", "Nothing is remembered."]]) {
+      await page.goto(server.url + path);
+      await page.getByText(shows).waitFor();
+      await accessible(page, `${path}, empty`);
+    }
+    // While nothing is known yet, that is said.
+    await page.route("**/v1/session", () => {});
+    await page.goto(`${server.url}/runs`);
+    await page.getByText("Looking for the server…").waitFor();
+    await accessible(page, "before the server answers");
     await done(page);
   });
 });
@@ -72,6 +94,7 @@ test("F19: with one thumb, a request is found, answered, and the next one too", 
     await page.getByText("No budget was given").waitFor();
     await page.getByRole("button", { name: "Filters" }).tap();
     await page.getByLabel("Any kind").selectOption("approval");
+    await page.getByText("Nothing fits").or(page.getByText("No budget was given")).first().waitFor();
     await accessible(page, "filters on a phone");
     await page.getByRole("button", { name: "More" }).tap();
     await accessible(page, "more on a phone");
@@ -82,7 +105,7 @@ test("F19: with one thumb, a request is found, answered, and the next one too", 
   });
 });
 
-test("F21: dark, light, or as the system has it", async () => {
+each("F21: dark, light, or as the system has it", async () => {
   await withServer(files, async (server) => {
     const page = await open(server, "/", { theme: "dark" });
     const colour = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
@@ -90,12 +113,12 @@ test("F21: dark, light, or as the system has it", async () => {
     await page.emulateMedia({ colorScheme: "light" });
     const light = await colour();
     assert.notEqual(dark, light, "as the system");
-    const button = page.getByRole("button", { name: /colours; change/ });
-    await button.click();
+    const next = async () => (await setting(page, /colours; change/)).click();
+    await next();
     assert.equal(await colour(), light);
     await page.emulateMedia({ colorScheme: "dark" });
     assert.equal(await colour(), light, "light, whatever the system says");
-    await button.click();
+    await next();
     assert.equal(await colour(), dark);
     await page.reload();
     await page.getByRole("heading", { name: "Inbox" }).waitFor();

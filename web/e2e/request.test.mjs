@@ -1,14 +1,14 @@
 // A request: forms, what to know, changes, drafts, and who was faster. (F1, F7, F8, F9, F11, F12)
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after } from "node:test";
 import * as flows from "./flows.mjs";
-import { accessible, closeBrowser, done, open, PARTY, picture, Place, until, withServer } from "./support.mjs";
+import { accessible, closeBrowser, done, each, open, PARTY, picture, Place, signIn, until, withServer } from "./support.mjs";
 
 after(closeBrowser);
-const files = { "ask.yaml": flows.approval, "free.yaml": flows.free, "trip.yaml": flows.trip, "trip.script.yaml": flows.tripScript };
+const files = { "ask.yaml": flows.approval, "given.yaml": flows.given, "free.yaml": flows.free, "trip.yaml": flows.trip, "trip.script.yaml": flows.tripScript };
 const OFFLINE = [/Failed to load resource/, /ERR_CONNECTION_REFUSED/, /ERR_INCOMPLETE_CHUNKED_ENCODING/, /ERR_EMPTY_RESPONSE/, /ERR_CONNECTION_RESET/];
 
-test("F7, F8: a party is planned by cards, buttons and text", async () => {
+each("F7, F8: a party is planned by cards, buttons and text", async () => {
   await withServer(files, async (server) => {
     const run = await server.start("event_planner", PARTY);
     const page = await open(server, `/requests/${await server.asks(run)}`);
@@ -42,7 +42,7 @@ test("F7, F8: a party is planned by cards, buttons and text", async () => {
   });
 });
 
-test("F7: a form with nested objects, lists, limits and defaults; the server checks again", async () => {
+each("F7: a form with nested objects, lists, limits and defaults; the server checks again", async () => {
   await withServer(files, async (server) => {
     const run = await server.start("trip");
     const request = await server.asks(run);
@@ -84,7 +84,38 @@ test("F7: a form with nested objects, lists, limits and defaults; the server che
   });
 });
 
-test("F9: a proposal is changed by its types, and the change is shown", async () => {
+each("F7: some of several are chosen on cards, within limits, as the schema says", async () => {
+  await withServer(files, async (server) => {
+    const schema = { type: "array", minItems: 1, maxItems: 2, uniqueItems: true, items: { oneOf: [{ const: "tea", title: "Tea", description: "Green or black" }, { const: "cake", title: "Cake" }, { const: "fruit", title: "Fruit" }] } };
+    const request = await server.asks(await server.start("given", { prompt: "What shall there be?", schema }));
+    const page = await open(server, `/requests/${request}`);
+    const send = page.getByRole("button", { name: "Send answer" });
+    await page.getByRole("checkbox", { name: /Tea.*Green or black/ }).waitFor();
+    await send.click();
+    await page.getByText("choose at least one").waitFor();
+    await accessible(page, "nothing was chosen");
+    for (const name of [/Tea/, "Cake", "Fruit"]) await page.getByRole("checkbox", { name }).check();
+    await send.click();
+    await page.getByText("choose at most 2").waitFor();
+    await page.getByRole("checkbox", { name: "Cake" }).uncheck();
+    await accessible(page, "some are chosen");
+    await picture(page, "several");
+    await page.reload();
+    assert.deepEqual(await Promise.all([/Tea/, "Cake", "Fruit"].map((name) => page.getByRole("checkbox", { name }).isChecked())), [true, false, true], "the draft is kept");
+    await send.click();
+    await page.getByText("The run goes on.").waitFor();
+    assert.deepEqual((await server.get(`/v1/requests/${request}`)).decision.content, ["tea", "fruit"]);
+    // One of a few is chosen on cards as well.
+    const one = await server.asks(await server.start("given", { prompt: "Which one?", schema: { type: "string", enum: ["left", "right"] } }));
+    await page.goto(`${server.url}/requests/${one}`);
+    await page.getByRole("radio", { name: "right" }).check();
+    await send.click();
+    await page.getByText("You answered: right").waitFor();
+    await done(page);
+  });
+});
+
+each("F9: a proposal is changed by its types, and the change is shown", async () => {
   await withServer(files, async (server) => {
     const run = await server.start("event_planner", PARTY);
     await server.decide(await server.asks(run), { decision: "respond", content: "Union Hall" });
@@ -112,7 +143,7 @@ test("F9: a proposal is changed by its types, and the change is shown", async ()
   });
 });
 
-test("F9: a tool call shows the change of the file, and its arguments are edited", async () => {
+each("F9: a tool call shows the change of the file, and its arguments are edited", async () => {
   await withServer(files, async (server) => {
     const run = await server.start("research_task", "Analyse the sales data and report");
     const page = await open(server, `/requests/${await server.asks(run)}`);
@@ -141,7 +172,7 @@ test("F9: a tool call shows the change of the file, and its arguments are edited
   });
 });
 
-test("F1, F12: a request and its draft survive a reload, a second browser, kill -9 and a restart", async () => {
+each("F1, F12: a request and its draft survive a reload, a second browser, kill -9 and a restart", async () => {
   const place = new Place(files);
   let server = await place.serve();
   try {
@@ -154,7 +185,7 @@ test("F1, F12: a request and its draft survive a reload, a second browser, kill 
     await page.getByLabel("Remark").fill("half of a thought");
     // Things that happen elsewhere do not disturb what is being written.
     await server.start("ask");
-    await page.getByText("Well?").waitFor();
+    await until(async () => (await page.title()).startsWith("(2)"), "another waits");
     await server.call("POST", `/v1/requests/${request}/comment`, { text: "hurry" });
     await page.getByText("hurry").waitFor();
     assert.equal(await page.getByLabel("Catering").inputValue(), "444");
@@ -188,7 +219,7 @@ test("F1, F12: a request and its draft survive a reload, a second browser, kill 
   }
 });
 
-test("F11: of two who answer at once one wins, and the other is told who did", async () => {
+each("F11: of two who answer at once one wins, and the other is told who did", async () => {
   const place = new Place(files);
   const tokens = ["ada", "bob"].map((name) => place.command("user", "add", name).trim());
   const server = await place.serve();
@@ -198,8 +229,7 @@ test("F11: of two who answer at once one wins, and the other is told who did", a
     const pages = [];
     for (const token of tokens) {
       const page = await open(server, `/requests/${request}`, { allow: [/401/, /409/] });
-      await page.getByLabel("Token").fill(token);
-      await page.keyboard.press("Enter");
+      await signIn(page, token);
       await page.getByRole("button", { name: "Approve" }).waitFor();
       pages.push(page);
     }

@@ -159,6 +159,7 @@ fn started() -> impl Strategy<Value = Event> {
                 }),
                 tenant: if nested { Tenant::new("acme") } else { Tenant::local() },
                 forked_from: other.map(|run| (RunId::new(run), 3)),
+                reason: nested.then(|| "once more".to_owned()),
                 added: u32::from(nested),
                 sent: nested.then(sent).map(Box::new),
             }))

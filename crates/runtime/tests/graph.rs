@@ -461,6 +461,7 @@ async fn a_fork_with_another_answer_leaves_the_old_run_alone() {
             at: decided,
             decision: Some(Decision::respond("Grace")),
             by: Actor::local(),
+            reason: None,
         };
         let forked = world.engine.fork(fork.clone()).await.unwrap().run;
         world.engine.idle().await;

@@ -116,6 +116,7 @@ async fn writer(store: Arc<dyn Store>, n: usize) {
         continues: None,
         parent: None,
         forked_from: None,
+        reason: None,
         tenant: Tenant::local(),
         added: 0,
         sent: None,

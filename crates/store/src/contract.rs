@@ -555,6 +555,14 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         limit: usize,
     ) -> Result<Vec<AuditEntry>, StoreError>;
 
+    /// Audit lines before number `before`, or the last ones, newest first, at most `limit`; of one tenant, or of all.
+    fn audit_back(
+        &self,
+        tenant: Option<&Tenant>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError>;
+
     /// Notes something on a request. Refused with [`StoreError::UnknownRequest`].
     fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>>;
 

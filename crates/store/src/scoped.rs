@@ -219,6 +219,15 @@ impl Store for Scoped {
         self.store.audit(Some(&self.tenant), after, limit)
     }
 
+    fn audit_back(
+        &self,
+        _: Option<&Tenant>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        self.store.audit_back(Some(&self.tenant), before, limit)
+    }
+
     fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>> {
         match self.own_request(&mark.request) {
             Ok(()) => self.store.mark(mark),

@@ -11,6 +11,7 @@ test("what a filter says holds for what comes later too", () => {
   expect([is({ age: "30m" }), is({ age: "1h" }), is({ age: "2h" }), is({ risk: "high" }), is({ risk: "low" })]).toEqual([true, true, false, true, false]);
   expect([is({ assignee: "me" }), is({ assignee: "me" }, "bob"), is({ assignee: "none" }), is({ assignee: "ada" }, "bob")]).toEqual([true, false, false, true]);
   expect([false, true]).toEqual(["2026-01-01T02:00:00Z", "2026-01-01T00:30:00Z"].map((until) => fits({ ...request, deferred_until: until }, NOTHING, "ada", at)));
+  expect([true, false]).toEqual(["2026-01-01T02:00:00Z", "2026-01-01T00:30:00Z"].map((until) => fits({ ...request, deferred_until: until }, { ...NOTHING, deferred: "true" }, "ada", at)));
   expect([is({ text: "five spend" }), is({ text: "six" }), is({ run: "run_2" })]).toEqual([true, false, false]);
 });
 

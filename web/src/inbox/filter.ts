@@ -11,10 +11,11 @@ export interface Filter {
   assignee: string;
   text: string;
   run: string;
+  deferred: string;
 }
 
-export const FIELDS = ["kind", "workflow", "agent", "age", "risk", "assignee", "text", "run"] as const;
-export const NOTHING: Filter = { kind: "", workflow: "", agent: "", age: "", risk: "", assignee: "", text: "", run: "" };
+export const FIELDS = ["kind", "workflow", "agent", "age", "risk", "assignee", "text", "run", "deferred"] as const;
+export const NOTHING: Filter = { kind: "", workflow: "", agent: "", age: "", risk: "", assignee: "", text: "", run: "", deferred: "" };
 
 export const fromQuery = (query: URLSearchParams): Filter => Object.fromEntries(FIELDS.map((it) => [it, query.get(it) ?? ""])) as unknown as Filter;
 export const isSet = (filter: Filter): boolean => FIELDS.some((it) => filter[it] !== "");
@@ -27,8 +28,8 @@ export function fits(request: Request, filter: Filter, me: string, now: number):
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const prompt = request.prompt.toLowerCase();
   return (
-    // What somebody has put off comes back by itself.
-    !(request.deferred_until && Date.parse(request.deferred_until) > now) &&
+    // What somebody has put off is out of sight, and comes back by itself.
+    Boolean(request.deferred_until && Date.parse(request.deferred_until) > now) === (filter.deferred === "true") &&
     (!filter.kind || request.kind === filter.kind) &&
     (!filter.workflow || request.workflow === filter.workflow) &&
     (!filter.agent || request.agent_path.at(-1) === filter.agent) &&

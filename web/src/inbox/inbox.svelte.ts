@@ -20,6 +20,8 @@ class Inbox {
   items = $state.raw<Request[]>([]);
   /** How many wait in all. */
   pending = $state(0);
+  /** How many are put off. */
+  putOff = $state(0);
   loading = $state(true);
   /** How far it has been read, of how many. */
   complete = $state(false);
@@ -115,7 +117,8 @@ class Inbox {
 
   async #count() {
     try {
-      this.pending = (await get<{ count: number }>("/v1/requests/count?status=pending")).count;
+      const count = async (more = "") => (await get<{ count: number }>(`/v1/requests/count?status=pending${more}`)).count;
+      [this.pending, this.putOff] = await Promise.all([count(), count("&deferred=true")]);
     } catch {
       // The list says what is wrong.
     }

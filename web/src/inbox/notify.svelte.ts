@@ -8,11 +8,19 @@ const KEY = "signoff.notify";
 
 class Notify {
   on = $state(localStorage.getItem(KEY) === "on" && "Notification" in window && Notification.permission === "granted");
+  /** Whether the browser was asked and does not let the page. */
+  blocked = $state(false);
 
   async toggle() {
     if (this.on || !("Notification" in window)) this.on = false;
     else this.on = (await Notification.requestPermission()) === "granted";
+    this.blocked = "Notification" in window && Notification.permission === "denied";
     localStorage.setItem(KEY, this.on ? "on" : "off");
+  }
+
+  /** What its button says. */
+  get says() {
+    return this.on ? "Notifies you" : this.blocked ? "Blocked by the browser" : "Notify me";
   }
 
   /** Tells of what is asked, until the returned function is called. */

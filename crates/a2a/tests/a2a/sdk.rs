@@ -183,6 +183,7 @@ async fn a_fork_does_not_pass_off_another_answer_as_its_own() {
         at: decided.seq,
         decision: Some(Decision::respond("no")),
         by: Actor::local(),
+        reason: None,
     };
     let forked = engine.fork(fork).await.unwrap().run;
     engine.idle().await;

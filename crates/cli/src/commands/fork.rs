@@ -27,7 +27,8 @@ pub(crate) async fn perform(app: &App, args: ForkArgs) -> Result<Exit> {
     };
     let library = app.library(&[])?;
     let engine = app.engine(store, &library, Vec::new())?;
-    let fork = ForkRun { run: old.id.clone(), at: args.at, decision, by: Actor::local() };
+    let fork =
+        ForkRun { run: old.id.clone(), at: args.at, decision, by: Actor::local(), reason: None };
     let forked = engine.fork(fork).await.map_err(refused)?;
     let record = find::run(&**engine.store(), forked.run.as_str(), false)?;
     if !options.json {

@@ -301,6 +301,44 @@ async fn a_page_signs_in_with_a_cookie() {
 }
 
 #[tokio::test]
+async fn the_cookie_of_a_page_that_came_over_tls_stays_there() {
+    let place = Place::new();
+    let ada = add(&place, &["ada"]);
+    let server = place.serve_with(&["--origin", "https://signoff.test"]);
+    let own = server.url.clone();
+    let cookie = async |method: Method, headers: &[(&str, &str)]| {
+        let mut request = server
+            .request(method.clone(), "/v1/session")
+            .header("cookie", format!("signoff_token={ada}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if method == Method::POST {
+            request = request.json(&json!({ "token": ada }));
+        }
+        let answer = request.send().await.unwrap();
+        assert!(answer.status().is_success(), "{headers:?}: {}", answer.status());
+        answer.headers()["set-cookie"].to_str().unwrap().to_owned()
+    };
+    for method in [Method::POST, Method::DELETE] {
+        let over_tls = cookie(method.clone(), &[("origin", "https://signoff.test")]).await;
+        assert!(over_tls.ends_with("; Secure"), "{over_tls}");
+        // What a proxy says is what anybody can say; a cookie that is marked so would be lost over plain HTTP.
+        for plain in [
+            &[][..],
+            &[("x-forwarded-proto", "https"), ("forwarded", "proto=https")],
+            &[("origin", own.as_str()), ("x-forwarded-proto", "https")],
+        ] {
+            let kept = cookie(method.clone(), plain).await;
+            assert!(!kept.contains("Secure"), "{plain:?}: {kept}");
+        }
+    }
+    // An origin that is nobody's does not come so far.
+    let other = server.request(Method::POST, "/v1/session").header("origin", "https://evil.test");
+    assert_eq!(other.json(&json!({ "token": ada })).send().await.unwrap().status(), 403);
+}
+
+#[tokio::test]
 async fn pages_from_named_origins_may_ask() {
     let place = Place::new();
     let server = place.serve_with(&["--origin", "https://desk.test"]);

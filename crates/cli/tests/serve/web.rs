@@ -189,6 +189,63 @@ async fn what_failed_or_was_stopped_is_tried_again() {
 }
 
 #[tokio::test]
+async fn why_something_is_tried_again_or_forked_is_kept() {
+    let place = Place::new();
+    let server = place.serve();
+    let run = server.start("ask", "x").await;
+    server.pending(&run).await;
+    server.post(&format!("/v1/runs/{run}/cancel"), &json!({})).await;
+    let why = json!({ "reason": "the printer works again" });
+    let (status, again) = server.post(&format!("/v1/runs/{run}/retry"), &why).await;
+    assert_eq!((status, &again["forked_from"]["reason"]), (201, &why["reason"]), "{again}");
+    let started = &server.journal(&text(&again["id"])).await[0];
+    assert_eq!((&started["reason"], &started["by"]), (&why["reason"], &json!("local")));
+    let fork = json!({ "at": 1, "reason": "for comparison" });
+    let (status, forked) = server.post(&format!("/v1/runs/{run}/fork"), &fork).await;
+    assert_eq!((status, &forked["forked_from"]["reason"]), (201, &fork["reason"]), "{forked}");
+    assert!(server.journal(&run).await[0]["reason"].is_null(), "nothing of the old one changes");
+    // Nobody writes a book there.
+    let long = json!({ "reason": "x".repeat(16 * 1024 + 1) });
+    let waits = server.start("ask", "x").await;
+    for path in [format!("{run}/retry"), format!("{waits}/cancel"), format!("{waits}/pause")] {
+        let (status, refused) = server.post(&format!("/v1/runs/{path}"), &long).await;
+        assert_eq!((status, &refused["error"]["code"]), (400, &json!("invalid_body")), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_record_is_read_from_its_end() {
+    let server = Place::new().serve();
+    for _ in 0..5 {
+        let run = server.start("ask", "x").await;
+        let request = server.pending(&run).await;
+        assert_eq!(server.decide(&request, &json!({ "decision": "approve" })).await.0, 200);
+    }
+    let numbers = |page: &Value| -> Vec<u64> {
+        page["data"].as_array().unwrap().iter().map(|line| line["no"].as_u64().unwrap()).collect()
+    };
+    let oldest = server.read("/v1/audit?limit=100").await;
+    let all: Vec<u64> = numbers(&oldest);
+    assert!(all.len() >= 5 && all.is_sorted(), "{all:?}");
+    let (mut back, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = server.read(&format!("/v1/audit?order=newest&limit=2{cursor}")).await;
+        back.extend(numbers(&page));
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert!(back.iter().eq(all.iter().rev()), "{back:?}");
+    let later = server.read(&format!("/v1/audit?order=newest&after={}", all[2])).await;
+    assert!(numbers(&later).iter().eq(all[3..].iter().rev()), "{later}");
+    // A cursor is good for the order it came from.
+    let page = server.read("/v1/audit?order=newest&limit=2").await;
+    let cursor = text(&page["next_cursor"]);
+    let (status, refused) = server.get(&format!("/v1/audit?cursor={cursor}")).await;
+    assert_eq!((status, &refused["error"]["code"]), (400, &json!("invalid_cursor")), "{refused}");
+    assert_eq!(server.get("/v1/audit?order=sideways").await.0, 400);
+}
+
+#[tokio::test]
 async fn a_run_keeps_the_workflow_it_began_with() {
     let place = Place::new();
     let server = place.serve();
@@ -232,6 +289,8 @@ async fn the_record_is_checked_and_each_tenant_told_only_that() {
     let lines: Vec<Value> =
         get(&server, &bob, "/v1/audit").await.1["data"].as_array().unwrap().clone();
     assert_eq!(lines.len(), 1, "of others nothing");
+    let back = get(&server, &bob, "/v1/audit?order=newest").await.1;
+    assert_eq!(back["data"], json!(lines), "from the end neither");
     // Somebody who can write the file changes one word.
     let database = rusqlite::Connection::open(place.path(".signoff/signoff.db")).unwrap();
     database.busy_timeout(std::time::Duration::from_secs(20)).unwrap();

@@ -257,6 +257,9 @@ pub struct Started {
     /// The run and position it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<(RunId, Seq)>,
+    /// Why it was, in the words of who did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// How many messages were put into the conversation since the run before it; they follow this entry.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub added: u32,

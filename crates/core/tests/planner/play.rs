@@ -104,6 +104,7 @@ impl Play {
             continues: None,
             parent: None,
             forked_from: None,
+            reason: None,
             tenant: Tenant::local(),
             added: 0,
             sent: None,

@@ -18,6 +18,8 @@ pub struct ForkRun {
     pub decision: Option<Decision>,
     /// Who does it.
     pub by: Actor,
+    /// Why.
+    pub reason: Option<String>,
 }
 
 impl Engine {
@@ -44,6 +46,7 @@ impl Engine {
         let conversation = started.conversation.clone();
         **started = StartedEvent {
             forked_from: Some((fork.run.clone(), at)),
+            reason: fork.reason.clone(),
             parent: None,
             by: fork.by.clone(),
             ..(**started).clone()

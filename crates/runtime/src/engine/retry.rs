@@ -9,11 +9,16 @@ use super::{Engine, EngineError, ForkRun, Started};
 impl Engine {
     /// Makes a new run of one that failed or was stopped. It shares everything up to just before that; what
     /// other executors did after it is done again, as after any fork.
-    pub async fn retry(&self, run: &RunId, by: Actor) -> Result<Started, EngineError> {
+    pub async fn retry(
+        &self,
+        run: &RunId,
+        by: Actor,
+        reason: Option<String>,
+    ) -> Result<Started, EngineError> {
         let head = self.view(run)?.record.head;
         let entries = self.store().load(run, Some(head))?.entries;
         let at = place(&entries).ok_or_else(|| EngineError::NotFailed(run.clone()))?;
-        self.fork(ForkRun { run: run.clone(), at, decision: None, by }).await
+        self.fork(ForkRun { run: run.clone(), at, decision: None, by, reason }).await
     }
 }
 

@@ -173,6 +173,7 @@ impl Engine {
             continues,
             parent: None,
             forked_from: None,
+            reason: None,
             added: 0,
             sent: start.sent.clone().map(Box::new),
         };
@@ -312,6 +313,7 @@ impl EngineInner {
                 path: parent.path(),
             }),
             forked_from: None,
+            reason: None,
             added: 0,
             sent: None,
         };

@@ -373,6 +373,15 @@ impl Store for Faulty {
         self.read(|store| store.audit(tenant, after, limit))
     }
 
+    fn audit_back(
+        &self,
+        tenant: Option<&Tenant>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        self.read(|store| store.audit_back(tenant, before, limit))
+    }
+
     fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>> {
         self.disk.store.mark(mark)
     }

@@ -72,6 +72,7 @@ fn journal(steps: &[Step], end: &End) -> Vec<Entry> {
             continues: None,
             parent: None,
             forked_from: None,
+            reason: None,
             added: 0,
             sent: Some(Box::new(sent(0))),
         })),

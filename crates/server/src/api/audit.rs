@@ -51,6 +51,9 @@ pub(super) fn routes(api: Api) -> Api {
 struct AuditQuery {
     /// Only lines after this number.
     after: Option<u64>,
+    /// Which come first: `oldest`, if not given, or `newest`.
+    #[serde(default)]
+    order: Order,
     /// How many: 1 to 500; 50, if not given.
     #[serde(default, deserialize_with = "limit")]
     #[schemars(with = "Option<u16>", range(min = 1, max = 500))]
@@ -59,15 +62,42 @@ struct AuditQuery {
     cursor: Option<String>,
 }
 
+/// From which end the record is read.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    /// From the first line on.
+    #[default]
+    Oldest,
+    /// From the last line back.
+    Newest,
+}
+
 async fn audit(app: App, Query(query): Query<AuditQuery>) -> Result<Response, ApiError> {
-    let from = numbered(query.cursor.as_deref(), 'a')?;
-    let after = from.unwrap_or(0).max(query.after.unwrap_or(0));
-    let limit = page_size(query.limit);
-    let mut lines =
-        app.search(move |engine| Ok(engine.store().audit(None, after, limit + 1)?)).await?;
+    let AuditQuery { after, order, limit, cursor } = query;
+    // A cursor holds for the order it came from.
+    let mark = match order {
+        Order::Oldest => 'a',
+        Order::Newest => 'b',
+    };
+    let from = numbered(cursor.as_deref(), mark)?;
+    let limit = page_size(limit);
+    let found = app.search(move |engine| {
+        Ok(match order {
+            Order::Oldest => {
+                let after = from.unwrap_or(0).max(after.unwrap_or(0));
+                engine.store().audit(None, after, limit + 1)?
+            }
+            Order::Newest => engine.store().audit_back(None, from, limit + 1)?,
+        })
+    });
+    let mut lines = found.await?;
+    if matches!(order, Order::Newest) {
+        lines.retain(|line| after.is_none_or(|after| line.no > after));
+    }
     let more = lines.len() > limit;
     lines.truncate(limit);
-    let last = lines.last().map(|line| format!("a{}", line.no));
+    let last = lines.last().map(|line| format!("{mark}{}", line.no));
     let data: Vec<Audit> = lines.into_iter().map(Into::into).collect();
     Ok(json(StatusCode::OK, &List { data, next_cursor: last.filter(|_| more) }))
 }

@@ -8,6 +8,7 @@ use signoff_core::RunId;
 
 use super::operation::of;
 use super::start::located;
+use super::steer::reason;
 use super::{Answer, Api, Operation, Verb};
 use crate::access::Caller;
 use crate::app::App;
@@ -35,14 +36,24 @@ pub(super) fn routes(api: Api) -> Api {
     api.add(&RETRY, retry)
 }
 
-/// Nothing to say.
+/// Why it is tried again.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Again {}
+struct Again {
+    /// Kept in the journal of the new run.
+    #[serde(default, deserialize_with = "reason")]
+    #[schemars(with = "Option<String>", length(max = 16384))]
+    reason: Option<String>,
+}
 
-async fn retry(app: App, Id(id): Id, caller: Caller, _: Body<Again>) -> Result<Response, ApiError> {
+async fn retry(
+    app: App,
+    Id(id): Id,
+    caller: Caller,
+    Body(again): Body<Again>,
+) -> Result<Response, ApiError> {
     app.takes_work()?;
-    let started = app.engine.retry(&RunId::new(id), caller.actor).await?;
+    let started = app.engine.retry(&RunId::new(id), caller.actor, again.reason).await?;
     app.metrics.run_started();
     located(&app, StatusCode::CREATED, started.run).await
 }

@@ -1,6 +1,6 @@
 //! Signing in with a page. A program sends its token with each request and needs none of this.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,24 +88,36 @@ async fn who(app: App, caller: Caller, _: Query<Nothing>) -> Response {
     json(StatusCode::OK, &session(&app, &caller))
 }
 
-async fn sign_in(State(app): State<App>, Body(body): Body<SignIn>) -> Result<Response, ApiError> {
+async fn sign_in(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Body(body): Body<SignIn>,
+) -> Result<Response, ApiError> {
     let Some(caller) = app.access.users.with_token(body.token.trim()) else {
         return Err(app.access.wrong_token());
     };
     let mut response = json(StatusCode::OK, &session(&app, &caller));
-    set_cookie(&mut response, body.token.trim(), MAX_AGE);
+    set_cookie(&mut response, body.token.trim(), MAX_AGE, over_tls(&headers));
     Ok(response)
 }
 
-async fn sign_out() -> Response {
+async fn sign_out(headers: HeaderMap) -> Response {
     let mut response = Response::new(axum::body::Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
-    set_cookie(&mut response, "", 0);
+    set_cookie(&mut response, "", 0, over_tls(&headers));
     response
 }
 
-fn set_cookie(response: &mut Response, token: &str, age: u32) {
-    let cookie = format!("{COOKIE}={token}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict");
+/// Whether the page came over TLS, which others speak for this server. The browser says so itself, and whoever gets
+/// here has an origin that is this server's or the operator's; what a proxy adds could have been added by anybody.
+fn over_tls(headers: &HeaderMap) -> bool {
+    headers.get(header::ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"))
+}
+
+fn set_cookie(response: &mut Response, token: &str, age: u32, secure: bool) {
+    let secure = if secure { "; Secure" } else { "" };
+    let cookie =
+        format!("{COOKIE}={token}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}");
     // A token that is known has only characters that may stand there.
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use signoff_core::{Decision, RunId, RunStatus, Seq};
 use signoff_runtime::ForkRun;
 
@@ -85,7 +85,22 @@ pub(super) fn routes(api: Api) -> Api {
 #[serde(deny_unknown_fields)]
 struct Stop {
     /// For the record.
+    #[serde(default, deserialize_with = "reason")]
+    #[schemars(with = "Option<String>", length(max = 16384))]
     reason: Option<String>,
+}
+
+/// The longest reason, in characters.
+const MAX_REASON: usize = 16 * 1024;
+
+/// A reason that is not too long to be kept.
+pub(super) fn reason<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let reason = Option::<String>::deserialize(from)?;
+    if reason.as_ref().is_some_and(|it| it.chars().count() > MAX_REASON) {
+        let message = format!("`reason` has at most {MAX_REASON} characters");
+        return Err(serde::de::Error::custom(message));
+    }
+    Ok(reason)
 }
 
 /// Nothing to say.
@@ -167,6 +182,10 @@ struct Fork {
     at: Seq,
     /// A decision for the request that waits there.
     decision: Option<Decision>,
+    /// Why, for the journal of the new run.
+    #[serde(default, deserialize_with = "reason")]
+    #[schemars(with = "Option<String>", length(max = 16384))]
+    reason: Option<String>,
 }
 
 async fn fork(
@@ -176,8 +195,8 @@ async fn fork(
     Body(fork): Body<Fork>,
 ) -> Result<Response, ApiError> {
     app.takes_work()?;
-    let fork =
-        ForkRun { run: RunId::new(id), at: fork.at, decision: fork.decision, by: caller.actor };
+    let Fork { at, decision, reason } = fork;
+    let fork = ForkRun { run: RunId::new(id), at, decision, by: caller.actor, reason };
     let started = app.engine.fork(fork).await?;
     app.metrics.run_started();
     located(&app, StatusCode::CREATED, started.run).await

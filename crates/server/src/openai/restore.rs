@@ -108,7 +108,8 @@ pub(super) async fn restore(
         Wanted::Present(run) => Ok(ResponseId::shown(run.id, run.head, Notice::Wanted).into()),
         Wanted::Past { run, seq, answers } => {
             let by = caller.actor.clone();
-            let forked = app.engine.fork(ForkRun { run, at: seq, decision: None, by }).await?.run;
+            let fork = ForkRun { run, at: seq, decision: None, by, reason: None };
+            let forked = app.engine.fork(fork).await?.run;
             app.metrics.run_started();
             if answers.is_empty() {
                 return Ok(ResponseId::shown(forked, seq, Notice::Wanted).into());

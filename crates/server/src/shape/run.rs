@@ -73,6 +73,9 @@ struct ForkedFrom {
     run: String,
     /// The last entry both share.
     at: u64,
+    /// Why, in the words of who did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 /// A run with all there is to say.
@@ -152,10 +155,11 @@ fn assemble(record: RunRecord, started: &Started, input: Value) -> Run {
         head: record.head,
         by: started.by.to_string(),
         continues: started.continues.as_ref().map(ToString::to_string),
-        forked_from: started
-            .forked_from
-            .as_ref()
-            .map(|(run, at)| ForkedFrom { run: run.to_string(), at: *at }),
+        forked_from: started.forked_from.as_ref().map(|(run, at)| ForkedFrom {
+            run: run.to_string(),
+            at: *at,
+            reason: started.reason.clone(),
+        }),
         usage: None,
     }
 }

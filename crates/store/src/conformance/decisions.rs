@@ -140,6 +140,24 @@ pub async fn the_audit_is_a_chain(store: Arc<dyn Store>) {
     assert_eq!(store.audit(None, 2, 1).unwrap(), audit[2..3]);
 }
 
+pub async fn the_audit_is_read_back_from_its_end(store: Arc<dyn Store>) {
+    for name in ["a", "b", "c", "d", "e"] {
+        waiting(&store, name, None).await;
+        store.decide(decide(&run(name), 1, "yes", "ann", 20)).await.unwrap();
+    }
+    let newest: Vec<_> = store.audit(None, 0, 10).unwrap().into_iter().rev().collect();
+    assert_eq!(store.audit_back(None, None, 10).unwrap(), newest);
+    assert_eq!(store.audit_back(None, None, 2).unwrap(), newest[..2]);
+    assert_eq!(store.audit_back(None, Some(4), 2).unwrap(), newest[2..4]);
+    assert_eq!(store.audit_back(None, Some(2), 2).unwrap(), newest[4..]);
+    assert!(store.audit_back(None, Some(1), 2).unwrap().is_empty());
+    assert_eq!(store.audit_back(None, Some(u64::MAX), 1).unwrap(), newest[..1]);
+    // Nobody sees lines of another tenant, whose numbers lie in between.
+    let (own, other) = (Tenant::local(), Tenant::new("others"));
+    assert_eq!(store.audit_back(Some(&own), None, 10).unwrap(), newest);
+    assert!(store.audit_back(Some(&other), None, 10).unwrap().is_empty());
+}
+
 pub async fn expiry_and_decision_exclude_each_other(store: Arc<dyn Store>) {
     for n in 0..20 {
         waiting(&store, &format!("a{n}"), Some(100)).await;

@@ -42,6 +42,7 @@ pub fn started_in(workflow: &str, conversation: &str, parent: Option<Parent>) ->
         continues: None,
         parent,
         forked_from: None,
+        reason: None,
         tenant: Tenant::local(),
         added: 0,
         sent: None,

@@ -77,6 +77,7 @@ macro_rules! store_conformance {
             decisions::a_decision_can_lease_the_run,
             decisions::an_unknown_request_is_refused,
             decisions::the_audit_is_a_chain,
+            decisions::the_audit_is_read_back_from_its_end,
             decisions::expiry_and_decision_exclude_each_other,
             timers::a_sleep_ends_once,
             timers::a_run_runs_out_of_time,

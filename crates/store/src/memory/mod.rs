@@ -253,6 +253,19 @@ impl Store for MemoryStore {
         Ok(own.take(limit).cloned().collect())
     }
 
+    fn audit_back(
+        &self,
+        tenant: Option<&Tenant>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        let tables = self.tables();
+        let lines = tables.audit.iter().rev();
+        let earlier = lines.filter(|line| before.is_none_or(|before| line.no < before));
+        let own = earlier.filter(|line| tenant.is_none_or(|tenant| line.tenant == *tenant));
+        Ok(own.take(limit).cloned().collect())
+    }
+
     fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>> {
         self.change(|tables| tables.mark(mark))
     }

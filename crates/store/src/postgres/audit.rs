@@ -71,19 +71,42 @@ pub(super) async fn lines(
     after: u64,
     limit: usize,
 ) -> Result<Vec<AuditEntry>, Stop> {
-    let select = "SELECT no, at, by, request, decision, hash, tenant FROM audit";
-    let (after, limit) = (stored(after), stored(limit as u64));
+    select(conn, tenant, "no > $1", "no", stored(after), limit).await
+}
+
+/// Lines before a number, or the last ones, newest first.
+pub(super) async fn lines_back(
+    conn: &Conn,
+    tenant: Option<&Tenant>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<Vec<AuditEntry>, Stop> {
+    let before = before.map_or(i64::MAX, stored);
+    select(conn, tenant, "no < $1", "no DESC", before, limit).await
+}
+
+async fn select(
+    conn: &Conn,
+    tenant: Option<&Tenant>,
+    which: &str,
+    order: &str,
+    from: i64,
+    limit: usize,
+) -> Result<Vec<AuditEntry>, Stop> {
+    let columns = "SELECT no, at, by, request, decision, hash, tenant FROM audit";
+    let limit = stored(limit as u64);
     let rows = match tenant {
         None => {
-            let sql = format!("{select} WHERE no > $1 ORDER BY no LIMIT $2");
-            conn.rows(&sql, &[&after, &limit]).await?
+            let sql = format!("{columns} WHERE {which} ORDER BY {order} LIMIT $2");
+            conn.rows(&sql, &[&from, &limit]).await?
         }
         Some(tenant) => {
             // Said, so that the index of all others serves.
             let others = if tenant.is_local() { "" } else { " AND tenant <> 'local'" };
-            let sql =
-                format!("{select} WHERE no > $1 AND tenant = $3{others} ORDER BY no LIMIT $2");
-            conn.rows(&sql, &[&after, &limit, &Text(tenant.as_str())]).await?
+            let sql = format!(
+                "{columns} WHERE {which} AND tenant = $3{others} ORDER BY {order} LIMIT $2"
+            );
+            conn.rows(&sql, &[&from, &limit, &Text(tenant.as_str())]).await?
         }
     };
     let mut lines = Vec::with_capacity(rows.len());

@@ -4,6 +4,7 @@
 //! is read goes past it, on connections that see what is committed.
 
 mod append;
+mod audit;
 mod claims;
 mod clauses;
 mod conversations;
@@ -43,12 +44,12 @@ use signoff_core::journal::{Entry, Input};
 use signoff_core::policy::Grant;
 use signoff_core::request::Request;
 use signoff_core::time::{Span, Timestamp};
-use signoff_core::{Actor, ConversationId, Name, RequestId, RunId, Tenant};
+use signoff_core::{ConversationId, Name, RequestId, RunId, Tenant};
 
 use self::claims::{ClaimReady, ClaimRun, Reap, Release, Renew};
 use self::db::Db;
 use self::deliver::Deliver;
-use self::error::{json, read, stored};
+use self::error::{json, read};
 use self::links::KeepSecret;
 use self::nodes::NodeLock;
 pub use self::open::SqliteOptions;
@@ -290,31 +291,16 @@ impl Store for SqliteStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<AuditEntry>, StoreError> {
-        let reader = self.readers.get();
-        let mut statement = reader.prepare_cached(match tenant {
-            Some(tenant) if !tenant.is_local() => {
-                "SELECT no, at, by, request, decision, hash, tenant FROM audit
-                 WHERE no > ?1 AND tenant = ?3 AND tenant <> 'local' ORDER BY no LIMIT ?2"
-            }
-            _ => {
-                "SELECT no, at, by, request, decision, hash, tenant FROM audit
-                 WHERE no > ?1 AND (?3 IS NULL OR tenant = ?3) ORDER BY no LIMIT ?2"
-            }
-        })?;
-        let tenant = tenant.map(Tenant::as_str);
-        let bounds = params![stored(after), stored(limit as u64), tenant];
-        let lines = statement.query_map(bounds, |row| {
-            Ok(AuditEntry {
-                no: read(row.get(0)?),
-                at: Timestamp(row.get(1)?),
-                by: Actor::new(row.get::<_, String>(2)?),
-                request: RequestId::new(row.get::<_, String>(3)?),
-                decision: row.get(4)?,
-                hash: row.get(5)?,
-                tenant: Tenant::new(row.get::<_, String>(6)?),
-            })
-        })?;
-        Ok(lines.collect::<Result<_, _>>()?)
+        audit::lines(&self.readers.get(), tenant, after, limit)
+    }
+
+    fn audit_back(
+        &self,
+        tenant: Option<&Tenant>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        audit::lines_back(&self.readers.get(), tenant, before, limit)
     }
 
     fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>> {

@@ -58,6 +58,7 @@ fn started() -> Started {
         continues: None,
         parent: None,
         forked_from: None,
+        reason: None,
         added: 0,
         sent: None,
     }
