@@ -1,6 +1,6 @@
 //! What happens right now, for whoever wants to watch. Nothing here is needed to go on with a run.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use signoff_core::journal::Entry;
 use signoff_core::{ActivationId, Key, Name, RunId, Seq};
@@ -54,25 +54,27 @@ pub struct ModelCall {
     pub key: Key,
 }
 
-/// Sends to all watchers; costs nothing when there are none.
-#[derive(Clone, Debug)]
-pub(crate) struct Broadcaster(broadcast::Sender<Live>);
+/// Sends to all watchers; costs nothing when there are none, and until there is one not even memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Broadcaster(Arc<OnceLock<broadcast::Sender<Live>>>);
 
 impl Broadcaster {
     pub(crate) fn new() -> Self {
-        Self(broadcast::Sender::new(4096))
+        Self::default()
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Live> {
-        self.0.subscribe()
+        self.0.get_or_init(|| broadcast::Sender::new(4096)).subscribe()
     }
 
     pub(crate) fn watched(&self) -> bool {
-        self.0.receiver_count() > 0
+        self.0.get().is_some_and(|sender| sender.receiver_count() > 0)
     }
 
     pub(crate) fn send(&self, run: &RunId, root: &RunId, event: LiveEvent) {
-        // An error means that nobody watches.
-        let _ = self.0.send(Live { run: run.clone(), root: root.clone(), event });
+        if let Some(sender) = self.0.get() {
+            // An error means that nobody watches any more.
+            let _ = sender.send(Live { run: run.clone(), root: root.clone(), event });
+        }
     }
 }

@@ -168,8 +168,7 @@ impl EngineBuilder {
     pub fn build(self) -> Result<Engine, ErrorInfo> {
         let (mut current, mut agents) = (BTreeMap::new(), BTreeMap::new());
         let (mut by_version, mut builtin) = (HashMap::new(), BTreeMap::new());
-        for workflow in builtin::workflows() {
-            let definition = Arc::new(Definition::compile(workflow, &self.parts)?);
+        for definition in builtin::definitions()? {
             by_version.insert(definition.version.clone(), Arc::clone(&definition));
             builtin.insert(definition.workflow.id.clone(), definition);
         }

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use signoff_core::journal::{Entry, Event};
+use signoff_core::journal::{Entry, Event, to_json};
 use signoff_core::request::{RequestBody, RequestStatus};
 use signoff_core::{Decision, RequestId, RequestKind, RunId, RunState, RunStatus, Span, Timestamp};
 use signoff_runtime::{DecideRequest, Engine, ManualClock, StartRun};
 use signoff_store::{MemoryStore, RequestFilter, RunRecord, Scope, Store};
 
+use super::history::Outcome;
+use super::process::paused_runtime;
 use super::program::{Deed, Lab, Program, canonical};
-use super::world::{Outcome, World, paused_runtime, show};
+use super::world::{World, show};
 
 /// What was answered to each question of a run and its sub-runs; none if nobody did in time.
 type Answers = BTreeMap<String, Option<Decision>>;
@@ -33,6 +35,7 @@ macro_rules! ensure {
 }
 
 pub fn check(world: &World) -> Result<(), String> {
+    shown(world)?;
     let runs = world.runs();
     let mut journals = BTreeMap::new();
     for run in &runs {
@@ -55,6 +58,25 @@ pub fn check(world: &World) -> Result<(), String> {
         let found = result(&tree, &top.id, &world.lab)?;
         let expected = reference(&world.program, &answers, &tree[&top.id][0])?;
         ensure!(found == expected, "without faults: {expected:#?}\nwith faults: {found:#?}");
+    }
+    Ok(())
+}
+
+/// What watchers were shown is in the journal, at that place, and each of them was shown it in order.
+fn shown(world: &World) -> Result<(), String> {
+    let mut last = BTreeMap::new();
+    for shown in &world.log.lock().unwrap().shown {
+        let run = &shown.run;
+        for entry in &*shown.entries {
+            let before = last.insert((shown.by, run), entry.seq).unwrap_or(0);
+            ensure!(before < entry.seq, "{run}: entry {} was shown after {before}", entry.seq);
+            let stored = world.disk.store.entries(run, entry.seq - 1, 1).unwrap_or_default();
+            ensure!(
+                stored.first() == Some(entry),
+                "{run}: {} was shown as durable, and there is {stored:?}",
+                to_json(entry)
+            );
+        }
     }
     Ok(())
 }

@@ -6,13 +6,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
 use futures_util::FutureExt as _;
 use signoff_core::journal::{Entry, Input};
 use signoff_core::policy::Grant;
-use signoff_core::request::{Request, RequestStatus};
+use signoff_core::request::Request;
 use signoff_core::{ConversationId, Name, RequestId, RunId, Seq, Span, Tenant, Timestamp};
 use signoff_store::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter,
@@ -23,17 +24,7 @@ use signoff_store::{
 };
 
 use super::dice::Dice;
-
-/// What is deliberately wrong with the store, to see whether the checks notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
-    /// Nothing.
-    No,
-    /// An append is taken whoever makes it and whatever it expects.
-    Fence,
-    /// A decision is taken even if the request is not pending any more.
-    Decide,
-}
+use super::planted::{Broken, Planted};
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +46,10 @@ pub struct Disk {
     pub store: MemoryStore,
     queues: Mutex<BTreeMap<(usize, String), VecDeque<Work>>>,
     read_faults: Mutex<(Dice, u64)>,
-    broken: Broken,
+    /// What is wrong with it on purpose.
+    pub planted: Planted,
+    /// How many appends were refused because their writer had lost the run.
+    pub fenced: AtomicUsize,
 }
 
 impl std::fmt::Debug for Disk {
@@ -70,7 +64,8 @@ impl Disk {
             store: MemoryStore::new(),
             queues: Mutex::default(),
             read_faults: Mutex::new((dice, read_faults)),
-            broken,
+            planted: Planted::new(broken),
+            fenced: AtomicUsize::new(0),
         }
     }
 
@@ -97,7 +92,13 @@ impl Disk {
         };
         if let Some(work) = work {
             work(self, fate);
+            self.planted.written(&self.store);
         }
+    }
+
+    /// The whole machine is gone, with what no disk has.
+    pub fn lose_power(&self) {
+        self.planted.forget_unsynced(&self.store);
     }
 
     /// A process is gone: of each of its queues, a beginning was already on its way.
@@ -111,52 +112,10 @@ impl Disk {
         }
         queues.retain(|_, waiting| !waiting.is_empty());
     }
-
-    fn append(&self, append: Append) -> Result<(), StoreError> {
-        if self.broken != Broken::Fence {
-            return now(self.store.append(append));
-        }
-        match now(self.store.append(append.clone())) {
-            Err(StoreError::Fenced { run }) => {
-                let force: NodeId = "force".into();
-                let head = self.store.run(&run)?.map_or(0, |record| record.head);
-                let claimed =
-                    now(self.store.claim_run(&run, &force, Timestamp(i64::MAX), Span(1)))?;
-                let Some(lease) = claimed else { return Err(StoreError::Fenced { run }) };
-                now(self.store.renew(vec![lease.clone()], Timestamp(0)))?;
-                let entries = (head + 1..)
-                    .zip(append.entries)
-                    .map(|(seq, entry)| Entry { seq, ..entry })
-                    .collect();
-                now(self.store.append(Append { lease, expected: head, entries, ..append }))
-            }
-            other => other,
-        }
-    }
-
-    fn decide(&self, decide: Decide) -> Result<Decided, StoreError> {
-        let standing = self.store.request(&decide.request)?;
-        match standing {
-            Some(request)
-                if self.broken == Broken::Decide && request.status == RequestStatus::Decided =>
-            {
-                let (run, number) = decide
-                    .request
-                    .split()
-                    .ok_or_else(|| StoreError::UnknownRequest(decide.request.clone()))?;
-                let Decide { decision, by, at, sent, .. } = decide;
-                let input = Input::Decided { request: number, decision, by, sent };
-                now(self.store.deliver(&run, input, at))?;
-                let head = self.store.load(&run, None)?.record.head;
-                Ok(Decided::Taken { lease: None, head })
-            }
-            _ => now(self.store.decide(decide)),
-        }
-    }
 }
 
 /// The memory store answers at once.
-fn now<T>(answer: BoxFuture<'static, Result<T, StoreError>>) -> Result<T, StoreError> {
+pub fn now<T>(answer: BoxFuture<'static, Result<T, StoreError>>) -> Result<T, StoreError> {
     answer.now_or_never().unwrap_or_else(|| Err(StoreError::Failed("not at once".to_owned())))
 }
 
@@ -255,7 +214,8 @@ impl Store for Faulty {
 
     fn append(&self, append: Append) -> BoxFuture<'static, Result<(), StoreError>> {
         let run = append.lease.run.clone();
-        self.submit(run.as_str(), |disk| disk.append(append))
+        let answer = self.submit(run.as_str(), |disk| disk.append(append));
+        self.disk.planted.maybe_too_early(answer)
     }
 
     fn deliver(
@@ -315,7 +275,8 @@ impl Store for Faulty {
         at: Timestamp,
         limit: usize,
     ) -> BoxFuture<'static, Result<usize, StoreError>> {
-        self.submit("", move |disk| now(disk.store.fire_due(at, limit)))
+        let node = self.process;
+        self.submit("", move |disk| disk.fire_due(node, at, limit))
     }
 
     fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {

@@ -15,8 +15,9 @@ use signoff_runtime::{
 use signoff_store::{MemoryStore, RequestFilter, Scope, Store as _};
 
 use super::dice::Dice;
-use super::disk::{Broken, Disk, Fate, Faulty};
-use super::world::paused_runtime;
+use super::disk::{Disk, Fate, Faulty};
+use super::planted::Broken;
+use super::process::paused_runtime;
 
 struct Small {
     store: Arc<MemoryStore>,

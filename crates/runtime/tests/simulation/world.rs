@@ -9,14 +9,16 @@ use signoff_core::journal::{Entry, to_json};
 use signoff_core::request::{Request, RequestStatus};
 use signoff_core::{
     Actor, ConversationId, Decision, RequestId, RequestKind, RunId, RunState, RunStatus, Span,
-    Tenant, Timestamp,
+    Tenant,
 };
-use signoff_runtime::{Clock, DecideError, DecideRequest, Engine, StartRun};
+use signoff_runtime::{DecideError, DecideRequest, Engine, StartRun};
 use signoff_store::{RequestFilter, RunFilter, RunRecord, Scope, Store as _};
-use tokio::runtime::Runtime;
 
 use super::dice::Dice;
-use super::disk::{Broken, Disk, Fate, Faulty};
+use super::disk::{Disk, Fate, Faulty};
+use super::history::{Log, Outcome, Told};
+use super::planted::Broken;
+use super::process::{Process, SkewedClock, Stopped};
 use super::program::{Lab, Program};
 
 /// How long a process may drive a run without a sign of life.
@@ -25,69 +27,6 @@ const LEASE: Span = Span::seconds(15);
 const LONG_LEASE: Span = Span::seconds(1_000_000);
 /// Steps after which a run that is not over is stuck.
 const PATIENCE: u32 = 400;
-
-/// The clock of one process: a clock they share, which may jump, and its own error.
-#[derive(Debug)]
-struct SkewedClock {
-    shared: Arc<AtomicI64>,
-    error: i64,
-}
-
-impl Clock for SkewedClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(self.shared.load(Ordering::SeqCst) + self.error)
-    }
-}
-
-struct Process {
-    id: usize,
-    engine: Engine,
-    runtime: Runtime,
-    /// The steps it has left to live, if its end is near.
-    doomed: Option<u32>,
-}
-
-impl Process {
-    /// Lets its tasks run for a moment.
-    fn turn(&self, moments: usize) {
-        self.runtime.block_on(async {
-            for _ in 0..moments {
-                tokio::task::yield_now().await;
-            }
-        });
-    }
-
-    /// Lets time pass for its timers, which is not the time of day.
-    fn pass(&self, millis: u64) {
-        self.runtime.block_on(tokio::time::advance(Duration::from_millis(millis)));
-    }
-}
-
-/// What people and programs outside were told.
-#[derive(Debug, Default)]
-pub struct Log {
-    pub started: Vec<RunId>,
-    pub told: Vec<Told>,
-}
-
-/// What came of somebody's answer, as far as they were told.
-#[derive(Debug)]
-pub struct Told {
-    pub request: RequestId,
-    pub decision: Decision,
-    pub by: Actor,
-    pub outcome: Outcome,
-}
-
-#[derive(Debug)]
-pub enum Outcome {
-    /// It was taken.
-    Taken,
-    /// It had been taken before.
-    Stands,
-    /// Something else had been decided.
-    TooLate(Box<Request>),
-}
 
 /// One seed's world.
 pub struct World {
@@ -104,6 +43,35 @@ pub struct World {
     conversations: usize,
     /// How often calls fail, in a thousand.
     trouble: u64,
+    pub troubles: Troubles,
+}
+
+/// What has happened to a world, to see that worlds are as rough as they are meant to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Troubles {
+    pub crashes: usize,
+    pub power_losses: usize,
+    pub stops: usize,
+    pub jumps: usize,
+    pub failures: usize,
+    pub fenced: usize,
+    pub too_late: usize,
+    pub expired: usize,
+    pub shown: usize,
+}
+
+impl std::ops::AddAssign for Troubles {
+    fn add_assign(&mut self, other: Self) {
+        self.crashes += other.crashes;
+        self.power_losses += other.power_losses;
+        self.stops += other.stops;
+        self.jumps += other.jumps;
+        self.failures += other.failures;
+        self.fenced += other.fenced;
+        self.too_late += other.too_late;
+        self.expired += other.expired;
+        self.shown += other.shown;
+    }
 }
 
 impl World {
@@ -124,7 +92,22 @@ impl World {
             born: 0,
             conversations: 1 + dice.below(2),
             trouble,
+            troubles: Troubles::default(),
             dice,
+        }
+    }
+
+    /// What it went through.
+    pub fn troubles(&self) -> Troubles {
+        let log = self.log.lock().unwrap();
+        let expired =
+            RequestFilter { status: Some(RequestStatus::Expired), ..RequestFilter::default() };
+        Troubles {
+            fenced: self.disk.fenced.load(Ordering::Relaxed),
+            too_late: log.too_late(),
+            shown: log.shown.len(),
+            expired: self.disk.store.requests(&expired, None, 1000).unwrap().items.len(),
+            ..self.troubles
         }
     }
 
@@ -145,19 +128,29 @@ impl World {
                 None => {}
             }
         }
+        for process in &mut self.processes {
+            process.stopped = process.stopped.and_then(|stopped| {
+                let left = stopped.left.checked_sub(1)?;
+                Some(Stopped { left, ..stopped })
+            });
+        }
         if self.processes.is_empty() {
             self.give_birth();
         }
         match self.dice.below(100) {
             0..=34 => {
                 let (n, moments) = (self.any_process(), 1 + self.dice.below(3));
-                self.processes[n].turn(moments);
+                if self.processes[n].stopped.is_none() {
+                    self.processes[n].turn(moments);
+                }
             }
             35..=69 => self.carry_out_one(),
             70..=74 => {
                 let n = self.any_process();
                 let millis = [10, 150, 1000, 6000][self.dice.below(4)];
-                self.processes[n].pass(millis);
+                if self.processes[n].stopped.is_none() {
+                    self.processes[n].pass(millis);
+                }
             }
             75..=78 => self.jump(),
             79..=80 => {
@@ -169,6 +162,8 @@ impl World {
             91..=92 => self.pause_or_resume(),
             93..=95 => self.begin_something(),
             96 => self.resume_something(),
+            97 if self.dice.per_mille(300) => self.lose_power(),
+            98 if !self.strict => self.stop_something(),
             _ => {
                 let n = self.any_process();
                 self.look(n);
@@ -191,20 +186,41 @@ impl World {
             .clock(Arc::new(clock))
             .lease(if self.strict { LONG_LEASE } else { LEASE });
         let engine = self.program.install(&self.lab, builder).build().unwrap();
-        let runtime = paused_runtime();
+        let process = Process::new(id, engine);
+        process.watched_by(&self.log);
         if self.dice.per_mille(600) {
-            let engine = engine.clone();
-            runtime.spawn(async move {
+            let engine = process.engine.clone();
+            process.runtime.spawn(async move {
                 loop {
                     let _ = engine.schedule(Scope::All).await;
                     tokio::time::sleep(Duration::from_millis(500)).await;
                 }
             });
         }
-        self.processes.push(Process { id, engine, runtime, doomed: None });
+        self.processes.push(process);
+    }
+
+    /// A process is stopped, for longer than its leases last.
+    fn stop_something(&mut self) {
+        let n = self.any_process();
+        let left = 5 + u32::try_from(self.dice.below(60)).unwrap_or(0);
+        let cut_off = self.dice.per_mille(500);
+        self.processes[n].stopped = Some(Stopped { left, cut_off });
+        self.advance(LEASE.0 + 1_000);
+        self.troubles.stops += 1;
+    }
+
+    /// All processes are gone at once, and with them what the disk does not have.
+    fn lose_power(&mut self) {
+        while !self.processes.is_empty() {
+            self.crash(0);
+        }
+        self.disk.lose_power();
+        self.troubles.power_losses += 1;
     }
 
     fn crash(&mut self, n: usize) {
+        self.troubles.crashes += 1;
         let process = self.processes.swap_remove(n);
         self.disk.cut_off(process.id, &mut self.dice);
         drop(process);
@@ -223,6 +239,7 @@ impl World {
         let jumps = [500, 5_000, 16_000, 100_000, -3_000, -20_000];
         let by = self.dice.pick(&jumps).copied().unwrap_or(0);
         self.clock.fetch_add(by, Ordering::SeqCst);
+        self.troubles.jumps += 1;
     }
 
     fn carry_out_any(&mut self, fate: Fate) -> bool {
@@ -233,7 +250,11 @@ impl World {
     }
 
     fn carry_out_one(&mut self) {
-        let waiting = self.disk.waiting();
+        let mut waiting = self.disk.waiting();
+        let cut_off = |process: &Process| process.stopped.is_some_and(|stopped| stopped.cut_off);
+        for process in self.processes.iter().filter(|process| cut_off(process)) {
+            waiting.retain(|(caller, _)| *caller != process.id);
+        }
         let Some(queue) = self.dice.pick(&waiting) else { return };
         let fate = if self.dice.per_mille(self.trouble) {
             [Fate::Refused, Fate::Misreported, Fate::Silent][self.dice.below(3)]
@@ -241,6 +262,7 @@ impl World {
             Fate::Done
         };
         self.disk.carry_out(queue, fate);
+        self.troubles.failures += usize::from(fate != Fate::Done);
         let caller = queue.0;
         if fate == Fate::Silent {
             // Nobody waits for ever for an answer that does not come: the process dies of it.
@@ -405,6 +427,7 @@ impl World {
     fn settle(&mut self) -> Result<(), String> {
         self.disk.heal();
         for n in (0..self.processes.len()).rev() {
+            self.processes[n].stopped = None;
             if self.processes[n].doomed.is_some() {
                 self.crash(n);
             }
@@ -497,9 +520,4 @@ pub fn show(entries: &[Entry]) -> String {
     let last = entries.iter().skip(entries.len().saturating_sub(40));
     let lines: Vec<String> = last.map(|entry| format!("    {}", to_json(entry))).collect();
     lines.join("\n")
-}
-
-/// A runtime whose time stands still unless it is told, or has nothing else to do.
-pub fn paused_runtime() -> Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
 }

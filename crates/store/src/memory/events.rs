@@ -10,7 +10,7 @@ use crate::events::FORGOTTEN_AFTER;
 use crate::{Happened, MoveWebhook, NodeId, RequestEvent, TakeWebhook};
 
 /// What happened, and who is told.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Events {
     told: Vec<RequestEvent>,
     /// The number of the last one there ever was.
@@ -19,7 +19,7 @@ pub(super) struct Events {
     posts: BTreeMap<(Name, RequestId), String>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Webhook {
     cursor: u64,
     node: NodeId,

@@ -40,6 +40,18 @@ impl MemoryStore {
         Self::default()
     }
 
+    /// All of it as it is now.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        Self { tables: Mutex::new(self.tables().clone()) }
+    }
+
+    /// Makes all of it what it was when it was copied: what happens to a disk that lost what it had not written yet.
+    pub fn go_back_to(&self, copy: &Self) {
+        let then = copy.tables().clone();
+        *self.tables() = then;
+    }
+
     fn tables(&self) -> MutexGuard<'_, Tables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,7 +12,7 @@ use crate::{MovePush, NextPush, NodeId, Push, PutPush, StoreError, TakePushes, T
 /// Them all, by their run and their name.
 pub(super) type Pushes = BTreeMap<(RunId, Name), StoredPush>;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct StoredPush {
     push: Push,
     looked_at: Timestamp,

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Everything there is.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     pub(super) definitions: HashMap<Name, Definition>,
     /// In order of creation; other tables name a run by its place here.
@@ -47,7 +47,7 @@ pub(super) struct Tables {
     pub(super) pushes: Pushes,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct StoredRun {
     pub(super) record: RunRecord,
     pub(super) parent: Option<Parent>,
@@ -74,7 +74,7 @@ impl StoredRun {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct StoredRequest {
     pub(super) run: usize,
     pub(super) number: RequestNo,
