@@ -117,7 +117,8 @@ fn check_asked(name: &str, asked: &Asked, found: &Found, verdict: &mut Verdict) 
             return;
         }
     };
-    let count = |outcome: &Outcome| asked.answers.iter().filter(|it| it.outcome == *outcome).count();
+    let count =
+        |outcome: &Outcome| asked.answers.iter().filter(|it| it.outcome == *outcome).count();
     match count(&Outcome::Accepted) {
         1 => {}
         0 => verdict.lost.push(format!("{name}: nobody's answer to {request} was acknowledged")),

@@ -16,35 +16,35 @@ const PATIENCE: Duration = Duration::from_mins(4);
 
 /// A client.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub(crate) struct Client {
     http: reqwest::Client,
     nodes: Arc<Nodes>,
 }
 
 /// A clear word of a node.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub(crate) struct Reply {
     /// The HTTP status.
-    pub status: u16,
+    pub(crate) status: u16,
     /// The body.
-    pub body: Value,
+    pub(crate) body: Value,
 }
 
 impl Client {
     /// A client of these nodes.
-    pub fn new(nodes: Arc<Nodes>) -> Self {
+    pub(crate) fn new(nodes: Arc<Nodes>) -> Self {
         let http = reqwest::Client::builder().no_proxy().timeout(ONE_TRY).build().unwrap();
         Self { http, nodes }
     }
 
     /// Reads something, from any node.
-    pub async fn get(&self, chance: &mut Chance, path: &str) -> Result<Reply, String> {
+    pub(crate) async fn get(&self, chance: &mut Chance, path: &str) -> Result<Reply, String> {
         let first = usize::try_from(chance.within(0..1000)).unwrap_or_default();
         self.ask(chance, first, Method::GET, path, None).await
     }
 
     /// Sends something: to the node of this number first, and if that does not say what became of it, to the others.
-    pub async fn post(
+    pub(crate) async fn post(
         &self,
         chance: &mut Chance,
         first: usize,

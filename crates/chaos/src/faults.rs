@@ -39,6 +39,8 @@ pub struct Plan {
     pub restarts: usize,
     /// How often connections to it are cut.
     pub cuts: usize,
+    /// How often one is told to end, as for an upgrade, and started again.
+    pub rolls: usize,
     /// How far off the clock of one node in three is, in seconds. Zero for right clocks.
     pub skew: u32,
 }
@@ -50,6 +52,8 @@ pub struct Counts {
     pub kills: usize,
     /// Nodes that were stopped for longer than their leases.
     pub stops: usize,
+    /// Nodes that were told to end.
+    pub rolls: usize,
     /// Restarts of the database.
     pub restarts: usize,
     /// Connections that were cut.
@@ -64,6 +68,7 @@ enum Fault {
     Stop,
     Restart,
     Cut,
+    Roll,
 }
 
 /// Who does it.
@@ -114,6 +119,7 @@ impl Faults {
                 Fault::Stop => self.stop(),
                 Fault::Restart => self.restart(),
                 Fault::Cut => self.cut(),
+                Fault::Roll => self.roll(),
             }
         }
     }
@@ -125,6 +131,7 @@ impl Faults {
             vec![Fault::Stop; plan.stops],
             vec![Fault::Restart; plan.restarts],
             vec![Fault::Cut; plan.cuts],
+            vec![Fault::Roll; plan.rolls],
         ]
         .concat();
         for n in (1..faults.len()).rev() {
@@ -175,33 +182,43 @@ impl Faults {
         panic!("node {n} does not start");
     }
 
-    /// Kills a node, now and then with the database restarting at the same time, and starts another in its place.
+    /// Watches how long the runs that a node holds take to go on.
+    fn watch(&self, n: usize) -> JoinHandle<Vec<Duration>> {
+        let since = Instant::now();
+        let (database, name) = (self.database(), self.names[n].clone());
+        self.runtime.spawn(async move {
+            let held = database.held(&name).await;
+            database.went_on(since, held).await
+        })
+    }
+
+    /// Kills a node and starts another in its place.
     fn kill(&mut self) {
         let n = self.any();
         self.nodes.kill(n);
-        let since = Instant::now();
+        self.done.killed.push(self.watch(n));
         self.done.counts.kills += 1;
-        let (database, name) = (self.database(), self.names[n].clone());
-        self.done.killed.push(self.runtime.spawn(async move {
-            let held = database.held(&name).await;
-            database.went_on(since, held).await
-        }));
         self.pause(0..1500);
         self.start(n);
     }
 
+    /// Stops one for longer than its leases last.
     fn stop(&mut self) {
         let n = self.any();
         self.nodes.freeze(n);
-        let since = Instant::now();
+        self.done.stopped.push(self.watch(n));
         self.done.counts.stops += 1;
-        let (database, name) = (self.database(), self.names[n].clone());
-        self.done.stopped.push(self.runtime.spawn(async move {
-            let held = database.held(&name).await;
-            database.went_on(since, held).await
-        }));
         std::thread::sleep(PAST_THE_LEASE);
         self.nodes.thaw(n);
+    }
+
+    /// Tells one to end, and starts another in its place, as an upgrade would: one after the other.
+    fn roll(&mut self) {
+        let n = self.done.counts.rolls % self.nodes.count();
+        let said = self.nodes.end(n);
+        assert!(!said.contains("panicked"), "{said}");
+        self.done.counts.rolls += 1;
+        self.start(n);
     }
 
     fn restart(&mut self) {

@@ -12,6 +12,7 @@
 mod check;
 mod client;
 mod conversation;
+mod disk;
 mod faults;
 mod history;
 mod nodes;
@@ -21,10 +22,8 @@ mod run;
 mod takeover;
 
 pub use check::{Verdict, check};
-pub use client::{Client, Reply};
+pub use disk::full_disk;
 pub use faults::Plan;
 pub use history::{Acted, Answer, Asked, Found, History, Outcome};
-pub use nodes::{Nodes, Place};
-pub use peer::Peer;
 pub use report::Report;
 pub use run::run;

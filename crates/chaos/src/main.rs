@@ -32,6 +32,9 @@ struct Args {
     restarts: usize,
     #[arg(long, default_value_t = 6)]
     cuts: usize,
+    /// Nodes that are told to end and started again
+    #[arg(long, default_value_t = 3)]
+    rolls: usize,
     /// How far off the clock of one node in three is, in seconds
     #[arg(long, default_value_t = 3)]
     skew: u32,
@@ -50,6 +53,7 @@ async fn main() -> ExitCode {
         stops: args.stops,
         restarts: args.restarts,
         cuts: args.cuts,
+        rolls: args.rolls,
         skew: args.skew,
     };
     let report = run(plan).await;

@@ -32,14 +32,14 @@ const CONFIGURATION: &str = "[tools.http]\nallow_private = true\nallow_plain = t
 
 /// A folder with the workflow, and the program to start there.
 #[derive(Debug)]
-pub struct Place {
+pub(crate) struct Place {
     folder: tempfile::TempDir,
     program: PathBuf,
 }
 
 impl Place {
     /// A new folder for nodes that act at `peer`.
-    pub fn new(program: &Path, peer: &str) -> Self {
+    pub(crate) fn new(program: &Path, peer: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             std::fs::write(folder.path().join(name), text).unwrap();
@@ -52,12 +52,12 @@ impl Place {
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// A node, to be started. `before` are words in front of the command.
-    pub fn command(&self, before: &[&str], more: &[&str]) -> Command {
+    pub(crate) fn command(&self, before: &[&str], more: &[&str]) -> Command {
         let mut words = before.to_vec();
         let program = self.program.display().to_string();
         words.push(&program);
@@ -83,27 +83,27 @@ struct Node {
 
 /// All nodes. Any of them can be killed while others are used.
 #[derive(Debug)]
-pub struct Nodes(Vec<Mutex<Node>>);
+pub(crate) struct Nodes(Vec<Mutex<Node>>);
 
 impl Nodes {
     /// Places for so many nodes, none of which runs yet.
-    pub fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         let none = || Mutex::new(Node { process: None, url: "http://127.0.0.1:1".to_owned() });
         Self((0..count).map(|_| none()).collect())
     }
 
     /// How many there are.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
     /// Where one of them is, counted round.
-    pub fn url(&self, n: usize) -> String {
+    pub(crate) fn url(&self, n: usize) -> String {
         self.0[n % self.0.len()].lock().unwrap().url.clone()
     }
 
     /// Starts one. None, if it ended before it listened: what it said.
-    pub fn start(&self, n: usize, command: &mut Command) -> Result<(), String> {
+    pub(crate) fn start(&self, n: usize, command: &mut Command) -> Result<(), String> {
         let mut process = Process::start(command);
         let Some(line) = process.line() else { return Err(process.wait().stderr) };
         let url = line.strip_prefix("signoff listens on ").unwrap_or_else(|| panic!("{line}"));
@@ -114,12 +114,12 @@ impl Nodes {
     }
 
     /// The id of its process.
-    pub fn id(&self, n: usize) -> Option<u32> {
+    pub(crate) fn id(&self, n: usize) -> Option<u32> {
         self.0[n].lock().unwrap().process.as_ref().map(Process::id)
     }
 
     /// Kills one.
-    pub fn kill(&self, n: usize) {
+    pub(crate) fn kill(&self, n: usize) {
         let process = self.0[n].lock().unwrap().process.take();
         if let Some(process) = process {
             let ended = process.kill();
@@ -128,21 +128,21 @@ impl Nodes {
     }
 
     /// Stops one where it stands.
-    pub fn freeze(&self, n: usize) {
+    pub(crate) fn freeze(&self, n: usize) {
         if let Some(process) = &self.0[n].lock().unwrap().process {
             process.stop();
         }
     }
 
     /// Lets it go on.
-    pub fn thaw(&self, n: usize) {
+    pub(crate) fn thaw(&self, n: usize) {
         if let Some(process) = &self.0[n].lock().unwrap().process {
             process.go_on();
         }
     }
 
     /// Asks one to end, and waits for that. What it said.
-    pub fn end(&self, n: usize) -> String {
+    pub(crate) fn end(&self, n: usize) -> String {
         let process = self.0[n].lock().unwrap().process.take();
         let Some(process) = process else { return String::new() };
         process.terminate();

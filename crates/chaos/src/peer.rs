@@ -19,7 +19,7 @@ const TAKES: Duration = Duration::from_millis(30);
 
 /// The service.
 #[derive(Clone, Debug, Default)]
-pub struct Peer {
+pub(crate) struct Peer {
     done: Arc<Mutex<Done>>,
 }
 
@@ -32,7 +32,7 @@ struct Done {
 
 impl Peer {
     /// Begins to serve. It, and its address.
-    pub async fn start() -> (Self, String) {
+    pub(crate) async fn start() -> (Self, String) {
         let peer = Self::default();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -42,14 +42,14 @@ impl Peer {
     }
 
     /// What was done for a conversation.
-    pub fn acted(&self, name: &str) -> Vec<Acted> {
+    pub(crate) fn acted(&self, name: &str) -> Vec<Acted> {
         let done = self.done.lock().unwrap();
         let of_it = done.by_key.iter().filter(|(_, (whose, _))| whose == name);
         of_it.map(|(key, (_, step))| Acted { step: *step, key: key.clone() }).collect()
     }
 
     /// How many calls came, and how many of them did something.
-    pub fn counts(&self) -> (u64, u64) {
+    pub(crate) fn counts(&self) -> (u64, u64) {
         let done = self.done.lock().unwrap();
         (done.calls, done.by_key.len() as u64)
     }

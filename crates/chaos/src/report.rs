@@ -52,6 +52,7 @@ impl fmt::Display for Report {
         writeln!(f, "took                      {:.0?}", self.took)?;
         writeln!(f, "nodes killed              {}", faults.kills)?;
         writeln!(f, "nodes stopped             {}", faults.stops)?;
+        writeln!(f, "nodes rolled              {}", faults.rolls)?;
         writeln!(f, "database restarts         {}", faults.restarts)?;
         writeln!(f, "connections cut           {}", faults.cuts)?;
         writeln!(f, "nodes with a wrong clock  {}", faults.skewed)?;

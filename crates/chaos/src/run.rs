@@ -102,8 +102,7 @@ async fn all(
         {
             histories.push(history.unwrap());
         }
-        let (client, chance, over) =
-            (client.clone(), chance.for_case(n as u64), Arc::clone(over));
+        let (client, chance, over) = (client.clone(), chance.for_case(n as u64), Arc::clone(over));
         led.spawn(async move {
             let history = lead(&client, chance, format!("c-{n}")).await;
             over.fetch_add(1, Ordering::SeqCst);

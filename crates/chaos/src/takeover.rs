@@ -46,7 +46,11 @@ impl Database {
     }
 
     /// How long after `since` each of these runs went on.
-    pub(crate) async fn went_on(&self, since: Instant, held: BTreeMap<String, i64>) -> Vec<Duration> {
+    pub(crate) async fn went_on(
+        &self,
+        since: Instant,
+        held: BTreeMap<String, i64>,
+    ) -> Vec<Duration> {
         let (mut held, mut took) = (held, Vec::new());
         let mut client = self.connect().await;
         while !held.is_empty() && since.elapsed() < LONGEST {
