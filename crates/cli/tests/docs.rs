@@ -5,6 +5,8 @@
 
 #[path = "docs/codes.rs"]
 mod codes;
+#[path = "docs/deploy.rs"]
+mod deploy;
 #[path = "docs/examples.rs"]
 mod examples;
 #[path = "docs/page.rs"]

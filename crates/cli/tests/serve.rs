@@ -55,6 +55,8 @@ mod mcp_conformance;
 mod mcp_forms;
 #[path = "serve/mcp_support.rs"]
 mod mcp_support;
+#[path = "serve/nodes.rs"]
+mod nodes;
 #[path = "serve/openai.rs"]
 mod openai;
 #[path = "serve/phases.rs"]

@@ -33,6 +33,8 @@ pub enum DriveEnd {
     Rests(RunStatus),
     /// Somebody else drives it now, or the store failed. What was not durable never happened.
     Lost(ErrorInfo),
+    /// This process is about to end, and has given the run back. Somebody else goes on with it.
+    HandedOver,
     /// This process lacks something the run needs, or the run cannot be read. Nothing was changed; the
     /// lease is left to run out, so that the same process does not try again at once.
     Unable(ErrorInfo),
@@ -115,7 +117,7 @@ impl EngineInner {
                         inputs = fresh.inputs.unwrap_or_default();
                         continue;
                     }
-                    let _ = self.store.release(again).await;
+                    let _ = self.roster.give_back(again).await;
                 }
             }
             return end;
@@ -137,8 +139,7 @@ impl EngineInner {
     /// Drives what is part of a run that has just ended: it has been told to end too.
     async fn drive_parts_of(self: &Arc<Self>, run: &RunId) {
         let scope = Scope::Tree(run.clone());
-        let now = self.clock.now();
-        let parts = self.store.claim(scope, &self.node, now, self.lease_ttl, 64).await;
+        let parts = self.roster.find(scope, 64).await;
         for lease in parts.unwrap_or_default() {
             self.spawn(lease);
         }
@@ -158,6 +159,9 @@ impl Driver {
             }
             if self.nothing_moves() {
                 return self.rest().await;
+            }
+            if self.can_hand_over() {
+                return self.hand_over().await;
             }
             self.flush_if_wanted();
             match self.next().await {
@@ -231,6 +235,30 @@ impl Driver {
                 .all(|work| inner.links.get(&work.id).is_some_and(|link| !link.is_active()))
     }
 
+    /// Whether the run is to be given to somebody else, and nothing is under way that would have to be done again.
+    fn can_hand_over(&self) -> bool {
+        if !self.cell.engine.is_draining() {
+            return false;
+        }
+        let inner = self.cell.lock();
+        self.running.iter().all(|work| inner.links.get(&work.id).is_none_or(|link| link.busy == 0))
+    }
+
+    /// Commits what there is and gives the lease back.
+    async fn hand_over(&mut self) -> DriveEnd {
+        self.running.clear();
+        if !self.cell.lock().pending.is_empty() {
+            self.flush();
+        }
+        self.finish_commits().await;
+        if let Some(lost) = self.cell.lock().lost.clone() {
+            return DriveEnd::Lost(lost);
+        }
+        // If it fails, the lease ends with this process.
+        let _ = self.cell.engine.roster.give_back(self.cell.lease.clone()).await;
+        DriveEnd::HandedOver
+    }
+
     /// Whether what the activations just did asks for something the loop does.
     fn something_new(&self) -> bool {
         let inner = self.cell.lock();
@@ -247,7 +275,7 @@ impl Driver {
             if let Poll::Ready(Some((id, finished))) = Pin::new(&mut self.running).poll_next(task) {
                 return Poll::Ready(Step::Activation(id, finished));
             }
-            if self.something_new() {
+            if self.something_new() || self.can_hand_over() {
                 return Poll::Ready(Step::Look);
             }
             if let Some((seq, commit)) = self.commits.front_mut()
@@ -261,9 +289,9 @@ impl Driver {
                 return Poll::Ready(Step::Inputs);
             }
             let engine = &cell.engine;
-            let renewal = self
-                .renewal
-                .get_or_insert_with(|| Box::pin(tokio::time::sleep(engine.lease_ttl.to_std() / 3)));
+            let renewal = self.renewal.get_or_insert_with(|| {
+                Box::pin(tokio::time::sleep(engine.roster.renew_every().to_std()))
+            });
             if renewal.as_mut().poll(task).is_ready() {
                 self.renewal = None;
                 return Poll::Ready(Step::Renew);
@@ -293,8 +321,7 @@ impl Driver {
 
     async fn renew(&mut self) {
         let engine = Arc::clone(&self.cell.engine);
-        let until = engine.clock.now().plus(engine.lease_ttl);
-        match engine.store.renew(vec![self.cell.lease.clone()], until).await {
+        match engine.roster.keep(vec![self.cell.lease.clone()]).await {
             Ok(kept) if kept.is_empty() => {
                 self.lose(&StoreError::Fenced { run: self.cell.id.clone() });
             }
@@ -366,6 +393,14 @@ impl Driver {
         self.commits.push_back((last, commit));
     }
 
+    /// Waits for the store.
+    async fn finish_commits(&mut self) {
+        while let Some((seq, commit)) = self.commits.pop_front() {
+            let result = commit.await;
+            self.committed(seq, result);
+        }
+    }
+
     /// A snapshot, each time the journal has doubled: all of them together cost no more than the
     /// journal itself.
     fn snapshot(&mut self, rest: &Rest) -> Option<Snapshot> {
@@ -391,10 +426,7 @@ impl Driver {
         };
         self.running.clear();
         self.submit(status, rest);
-        while let Some((seq, commit)) = self.commits.pop_front() {
-            let result = commit.await;
-            self.committed(seq, result);
-        }
+        self.finish_commits().await;
         match self.cell.lock().lost.clone() {
             Some(lost) => DriveEnd::Lost(lost),
             None => DriveEnd::Rests(status),

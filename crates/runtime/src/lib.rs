@@ -18,6 +18,7 @@ mod executor;
 mod live;
 mod output;
 mod patterns;
+mod roster;
 mod rules;
 mod scheduler;
 

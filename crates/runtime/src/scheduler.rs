@@ -20,10 +20,9 @@ impl Engine {
     pub async fn look_for_work(&self, scope: &Scope) -> Result<usize, StoreError> {
         let engine = &self.inner;
         let now = engine.clock.now();
-        while engine.store.fire_due(now, BATCH).await? == BATCH {}
+        while engine.roster.fire_due(BATCH).await? == BATCH {}
         engine.keep_own(now).await?;
-        let leases =
-            engine.store.claim(scope.clone(), &engine.node, now, engine.lease_ttl, BATCH).await?;
+        let leases = engine.roster.find(scope.clone(), BATCH).await?;
         let found = leases.len();
         for lease in leases {
             engine.spawn(lease);
@@ -35,12 +34,12 @@ impl Engine {
     pub async fn schedule(&self, scope: Scope) -> Result<(), StoreError> {
         let mut seen = None;
         for look in 0_u32.. {
-            let changes = self.inner.store.changes()?;
+            let changes = self.inner.roster.changes()?;
             let by_others = seen.replace(changes) != Some(changes);
             if by_others {
                 self.inner.nudge_active();
             }
-            if by_others || look.is_multiple_of(LEASES_EVERY) || self.something_due()? {
+            if by_others || look.is_multiple_of(LEASES_EVERY) || self.inner.roster.is_due()? {
                 self.look_for_work(&scope).await?;
             }
             tokio::select! {
@@ -49,10 +48,5 @@ impl Engine {
             }
         }
         Ok(())
-    }
-
-    fn something_due(&self) -> Result<bool, StoreError> {
-        let now = self.inner.clock.now();
-        Ok(self.inner.store.next_due()?.is_some_and(|due| due <= now))
     }
 }

@@ -159,8 +159,8 @@ impl Server {
         self.address
     }
 
-    /// Answers until `stop` resolves; then lets streams and runs come to rest, for a while. What is not
-    /// at rest by then is found by whoever comes next: nothing of it is lost.
+    /// Answers until `stop` resolves; then ends streams and hands runs over, as soon as nothing is under way in them that would
+    /// have to be done again. What is still under way after a while is found by whoever comes next: nothing of it is lost.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, address, settings, engine, users, keys } = self;
         let grace = settings.grace;
@@ -172,6 +172,7 @@ impl Server {
         let mut helpers = vec![
             tokio::spawn(async move { relay.relay().await }),
             tokio::spawn(Arc::clone(&app.hub).look()),
+            tokio::spawn(Arc::clone(&app.hub).exchange()),
             tokio::spawn(users.follow()),
             tokio::spawn(Arc::clone(&app.inbox).watch()),
         ];
@@ -193,7 +194,7 @@ impl Server {
         tracing::info!("stopping");
         stopping.send_replace(true);
         scheduler.abort();
-        if tokio::time::timeout(grace, engine.idle()).await.is_err() {
+        if tokio::time::timeout(grace, engine.drain()).await.is_err() {
             tracing::warn!("some runs are left under way; their leases end with this process");
         }
         closing.send_replace(true);

@@ -665,6 +665,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Notes how far somebody has been told, and gives the right back. `false`, and nothing changes, if somebody else
     /// has it now.
     fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// A way to say something to the other nodes on this store that may be lost. None, where nobody else could hear it or
+    /// nothing carries it; and for a tenant, whom other tenants' words are no concern of.
+    fn wire(&self) -> Option<std::sync::Arc<dyn crate::wire::Wire>> {
+        None
+    }
 }
 
 /// A run that has just been created.

@@ -25,6 +25,7 @@ mod pushes;
 mod rules;
 mod scoped;
 mod sqlite;
+mod wire;
 
 pub use audit::hex_sha256;
 pub use contract::{
@@ -42,3 +43,4 @@ pub use pushes::{MovePush, NextPush, Push, PutPush, TakePushes, Told};
 pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};
+pub use wire::{LONGEST_WORD, Wire};

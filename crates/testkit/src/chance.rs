@@ -13,12 +13,22 @@ pub struct Chance(u64);
 
 impl Chance {
     /// From [`SEED`], or from anything. Says which, so that a failed test shows it.
-    #[allow(clippy::print_stdout)]
     pub fn for_test(name: &str) -> Self {
+        Self(Self::seed_for_test(name))
+    }
+
+    /// From this seed.
+    pub fn from_seed(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The seed in [`SEED`], or any. Says which, so that a failed test shows it.
+    #[allow(clippy::print_stdout)]
+    pub fn seed_for_test(name: &str) -> u64 {
         let given = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
         let seed = given.unwrap_or_else(|| RandomState::new().hash_one(name));
         println!("{name}: repeat with {SEED}={seed}");
-        Self(seed)
+        seed
     }
 
     /// Another one that goes its own way.

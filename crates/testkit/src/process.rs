@@ -118,6 +118,11 @@ impl Process {
         }
     }
 
+    /// Its id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Stops it where it stands.
     pub fn stop(&self) {
         self.signal("STOP");

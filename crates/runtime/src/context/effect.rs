@@ -230,6 +230,11 @@ impl Context {
             }
             _ => {}
         }
+        if self.cell.engine.is_draining() {
+            // The driver gives the run away; whoever gets it comes here again.
+            self.cell.driver.wake();
+            return std::future::pending().await;
+        }
         let key: Key = key.into();
         let _busy = self.mark(|link| &mut link.busy);
         if !effect.repeatable {

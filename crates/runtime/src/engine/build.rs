@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
-use std::sync::atomic::{AtomicI64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -21,6 +21,7 @@ use crate::context::Context;
 use crate::definition::Definition;
 use crate::executor::{Executor, Function};
 use crate::live::Broadcaster;
+use crate::roster::Roster;
 use crate::rules::RuleBook;
 
 /// Collects what an engine needs.
@@ -186,11 +187,13 @@ impl EngineBuilder {
             by_version.insert(definition.version.clone(), Arc::clone(&definition));
             current.insert(definition.workflow.id.clone(), definition);
         }
+        let node = self.node.unwrap_or_else(|| super::new_id().into());
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
         let inner = EngineInner {
+            roster: Roster::new(store, clock, Arc::clone(&node), self.lease_ttl),
             store: self.store,
             clock: self.clock,
-            node: self.node.unwrap_or_else(|| super::new_id().into()),
-            lease_ttl: self.lease_ttl,
+            node,
             live: Broadcaster::new(),
             schemas: signoff_core::schema::Compiled::default(),
             parts: self.parts,
@@ -205,6 +208,7 @@ impl EngineBuilder {
             driving: AtomicUsize::new(0),
             looked_at: AtomicI64::new(0),
             changed: Notify::new(),
+            draining: AtomicBool::new(false),
         };
         Ok(Engine::new(inner))
     }

@@ -250,7 +250,7 @@ impl Engine {
             withdraw: request.body.withdraws(&decision).cloned(),
             link,
             sent,
-            claim: Some(self.inner.claim()),
+            claim: Some(self.inner.roster.claim()),
             decision,
         })
     }

@@ -81,7 +81,7 @@ impl Engine {
                 entries,
                 status: RunStatus::Running,
                 deadline,
-                claim: decided.is_none().then(|| self.inner.claim()),
+                claim: decided.is_none().then(|| self.inner.roster.claim()),
                 follows: Follows::Anything,
                 about: None,
             })

@@ -12,7 +12,7 @@ mod start;
 mod trial;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use signoff_core::id::Name;
@@ -20,7 +20,7 @@ use signoff_core::journal::{Entry, ErrorInfo, Input, Usage};
 use signoff_core::schema::Compiled;
 use signoff_core::visible::Secrets;
 use signoff_core::{
-    Actor, ConversationId, Message, RunId, RunState, Seq, Span, Tenant, Timestamp, Workflow,
+    Actor, ConversationId, Message, RunId, RunState, Seq, Tenant, Timestamp, Workflow,
 };
 use signoff_models::ModelIdentity;
 use signoff_store::{
@@ -43,6 +43,7 @@ use crate::clock::Clock;
 use crate::definition::Definition;
 use crate::driver::DriveEnd;
 use crate::live::{Broadcaster, Live};
+use crate::roster::Roster;
 use crate::rules::RuleBook;
 
 /// A unique, time-ordered text for ids.
@@ -130,7 +131,7 @@ pub(crate) struct EngineInner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) node: NodeId,
-    pub(crate) lease_ttl: Span,
+    pub(crate) roster: Roster,
     pub(crate) live: Broadcaster,
     pub(crate) schemas: Compiled,
     pub(crate) parts: Parts,
@@ -152,6 +153,8 @@ pub(crate) struct EngineInner {
     looked_at: AtomicI64,
     /// Told when a driver ends, and when there may be work for the scheduler.
     pub(crate) changed: Notify,
+    /// Whether runs are handed over to others: nothing new is begun here.
+    draining: AtomicBool,
 }
 
 impl std::fmt::Debug for EngineInner {
@@ -337,6 +340,13 @@ impl Engine {
         Ok(())
     }
 
+    /// Hands all runs over to whoever else works on the store: what is under way is finished, nothing new is begun, and the
+    /// lease is given back. Returns when this process drives no run.
+    pub async fn drain(&self) {
+        self.inner.drain();
+        self.idle().await;
+    }
+
     /// Returns when this process drives no run.
     pub async fn idle(&self) {
         loop {
@@ -402,8 +412,7 @@ impl EngineInner {
     }
 
     pub(crate) async fn claim_run(&self, run: &RunId) -> Option<Lease> {
-        let now = self.clock.now();
-        self.store.claim_run(run, &self.node, now, self.lease_ttl).await.ok().flatten()
+        self.roster.take(run).await.ok().flatten()
     }
 
     /// Drives a run in a task of its own.
@@ -425,6 +434,7 @@ impl EngineInner {
             match end {
                 DriveEnd::Rests(status) => tracing::debug!(%run, %status, "a run rests"),
                 DriveEnd::Lost(error) => tracing::info!(%run, %error, "a run was lost to others"),
+                DriveEnd::HandedOver => tracing::debug!(%run, "a run was handed over"),
                 DriveEnd::Unable(error) => {
                     tracing::warn!(%run, %error, "a run cannot be driven here");
                 }
@@ -449,15 +459,29 @@ impl EngineInner {
     /// not take its own work for somebody else's.
     pub(crate) async fn keep_own(&self, now: Timestamp) -> Result<(), StoreError> {
         let before = self.looked_at.swap(now.0, Ordering::AcqRel);
-        if now < Timestamp(before).plus(Span(self.lease_ttl.0 / 3)) {
+        if now < Timestamp(before).plus(self.roster.renew_every()) {
             return Ok(());
         }
         let leases: Vec<Lease> =
             lock(&self.active).values().map(|cell| cell.lease.clone()).collect();
         if !leases.is_empty() {
-            self.store.renew(leases, now.plus(self.lease_ttl)).await?;
+            self.roster.keep(leases).await?;
         }
         Ok(())
+    }
+
+    /// Lets every driver hand its run over as soon as it can.
+    fn drain(&self) {
+        self.draining.store(true, Ordering::Release);
+        let cells: Vec<Arc<RunCell>> = lock(&self.active).values().cloned().collect();
+        for cell in cells {
+            cell.driver.wake();
+        }
+    }
+
+    /// Whether nothing new is begun here.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
     }
 
     /// Tells the drivers of this process that another one has changed the store.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use signoff_core::id::{ConversationId, Key};
 use signoff_core::journal::{self, ErrorInfo, Parent};
 use signoff_core::{Actor, Message, RunId, RunState, RunStatus, Sent, Tenant, plan};
-use signoff_store::{Claim, Follows, Lease, NewRun, RunFilter, RunRecord, StoreError};
+use signoff_store::{Follows, Lease, NewRun, RunFilter, RunRecord, StoreError};
 
 use super::{AtHand, Engine, EngineError, EngineInner, lock, new_id};
 use crate::context::Context;
@@ -235,7 +235,7 @@ impl EngineInner {
                 entries,
                 status: RunStatus::Running,
                 deadline: definition.workflow.limits.wall.map(|wall| now.plus(wall)),
-                claim: Some(self.claim()),
+                claim: Some(self.roster.claim()),
                 follows,
                 about,
             })
@@ -245,10 +245,6 @@ impl EngineInner {
             self.live.send(run, root, LiveEvent::Committed(shown));
         }
         Ok((created.and_then(|created| created.lease), state))
-    }
-
-    pub(crate) fn claim(&self) -> Claim {
-        Claim { node: Arc::clone(&self.node), until: self.clock.now().plus(self.lease_ttl) }
     }
 
     /// Makes sure that a definition is in the store before a run on it is.

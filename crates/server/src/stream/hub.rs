@@ -11,6 +11,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::Instant;
 
 use super::Inbox;
+use super::exchange::Exchange;
 use crate::metrics::Metrics;
 
 /// How many pieces a listener may be behind before it has to read the store instead.
@@ -57,6 +58,8 @@ pub(crate) struct Hub {
     metrics: Arc<Metrics>,
     inbox: Arc<Inbox>,
     topics: Mutex<BTreeMap<RunId, Topic>>,
+    /// Live text from and for other nodes, where there can be some.
+    exchange: Option<Exchange>,
 }
 
 /// A place among the listeners of a run.
@@ -91,7 +94,8 @@ impl Drop for Subscription {
 
 impl Hub {
     pub(crate) fn new(engine: Engine, metrics: Arc<Metrics>, inbox: Arc<Inbox>) -> Arc<Self> {
-        Arc::new(Self { engine, metrics, inbox, topics: Mutex::default() })
+        let exchange = engine.store().wire().map(Exchange::new);
+        Arc::new(Self { engine, metrics, inbox, topics: Mutex::default(), exchange })
     }
 
     fn topics(&self) -> MutexGuard<'_, BTreeMap<RunId, Topic>> {
@@ -105,6 +109,10 @@ impl Hub {
             .entry(run.clone())
             .or_insert_with(|| Topic { pieces: broadcast::Sender::new(BEHIND), head: 0 });
         let pieces = topic.pieces.subscribe();
+        drop(topics);
+        if let Some(exchange) = &self.exchange {
+            exchange.listens();
+        }
         Subscription { hub: Arc::clone(self), run: run.clone(), pieces }
     }
 
@@ -136,14 +144,23 @@ impl Hub {
                 }
             }
             LiveEvent::Delta { agent, call, text } => {
+                if let Some(exchange) = &self.exchange {
+                    exchange.says((&live.run, &live.root), &agent, &call, Some(&text));
+                }
                 let piece = Piece::Delta { run: live.run.clone(), agent, text: text.into(), call };
                 self.to_tree(&live.run, &live.root, &piece);
             }
             LiveEvent::Restart { agent, call } => {
+                if let Some(exchange) = &self.exchange {
+                    exchange.says((&live.run, &live.root), &agent, &call, None);
+                }
                 let piece = Piece::Restart { run: live.run.clone(), agent, call };
                 self.to_tree(&live.run, &live.root, &piece);
             }
             LiveEvent::Quiet { head } => {
+                if let Some(exchange) = &self.exchange {
+                    exchange.quiet(&live.run);
+                }
                 let topics = self.topics();
                 let own = topics.get(&live.run).map(|topic| (topic, head));
                 let whole = topics.get(&live.root).filter(|_| live.root != live.run);
@@ -155,12 +172,24 @@ impl Hub {
     }
 
     /// Tells those who listen to a run, and those who listen to the whole it is part of.
-    fn to_tree(&self, run: &RunId, root: &RunId, piece: &Piece) {
+    pub(super) fn to_tree(&self, run: &RunId, root: &RunId, piece: &Piece) {
         let topics = self.topics();
         for id in [Some(run), Some(root).filter(|root| *root != run)].into_iter().flatten() {
             if let Some(topic) = topics.get(id) {
                 topic.send(piece.clone());
             }
+        }
+    }
+
+    /// Some of the runs that are listened to here.
+    pub(super) fn listened(&self, most: usize) -> Vec<RunId> {
+        self.topics().keys().take(most).cloned().collect()
+    }
+
+    /// Exchanges live text with other nodes, until the future is dropped. Returns at once where there can be none.
+    pub(crate) async fn exchange(self: Arc<Self>) {
+        if let Some(exchange) = &self.exchange {
+            exchange.run(&self).await;
         }
     }
 

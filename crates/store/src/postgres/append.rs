@@ -4,15 +4,16 @@ use signoff_core::RunId;
 use signoff_core::journal::Input;
 use signoff_core::time::Timestamp;
 
-use super::batch::{Batch, KnownRun};
+use super::batch::Batch;
 use super::columns::{Columns as _, stored};
 use super::error::{Stop, json};
 use super::events::tell_cancelled;
+use super::job::Command;
+use super::memory::KnownRun;
 use super::project;
 use super::runs::give_input;
 use super::text::Text;
 use super::touches::Touches;
-use super::writer::Command;
 use crate::encoded::AppendEntries;
 use crate::{End, Rest, StoreError};
 

@@ -1,8 +1,7 @@
 //! One transaction: what its commands write by, and the numbers it gives.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::join3;
 use signoff_core::RunId;
@@ -15,68 +14,10 @@ use super::error::Stop;
 use super::events::EventRows;
 use super::fence::Fence;
 use super::journal::JournalRows;
+use super::memory::{KnownRun, Memory};
+use super::numbers::{LOCK, Numbered, Numbers};
 use super::text::Text;
-use crate::{NodeId, StoreError};
-
-/// How many runs are remembered.
-const MAX_KNOWN: usize = 8_192;
-
-/// What a writer remembers between batches. All of it is true only as long as its batches are committed.
-#[derive(Debug)]
-pub(super) struct Memory {
-    pub(super) node: NodeId,
-    /// The key of its advisory lock.
-    pub(super) lock: i64,
-    known: RefCell<HashMap<RunId, KnownRun>>,
-    looked_for_dead: Cell<Option<Instant>>,
-}
-
-/// What never changes of a run, or only grows.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct KnownRun {
-    /// The run's number in this database.
-    pub(super) no: i64,
-    /// Inputs up to here are deleted.
-    pub(super) consumed: u64,
-}
-
-impl Memory {
-    pub(super) fn new(node: NodeId, lock: i64) -> Self {
-        Self { node, lock, known: RefCell::default(), looked_for_dead: Cell::new(None) }
-    }
-
-    pub(super) fn forget_all(&self) {
-        self.known.borrow_mut().clear();
-        self.looked_for_dead.set(None);
-    }
-}
-
-/// The numbers given last.
-#[derive(Clone, Debug, Default)]
-struct Numbers {
-    changes: u64,
-    runs: i64,
-    requests: i64,
-    notes: i64,
-    events: i64,
-    timers: i64,
-    conversations: i64,
-    grants: i64,
-    audit: u64,
-    audit_hash: String,
-}
-
-/// A kind of thing that is numbered.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Numbered {
-    Run,
-    Request,
-    Note,
-    Event,
-    Timer,
-    Conversation,
-    Grant,
-}
+use crate::StoreError;
 
 /// A transaction that is open.
 #[derive(Debug)]
@@ -106,8 +47,6 @@ pub(super) enum Commit {
     Unknown(Error),
 }
 
-const LOCK: &str = "SELECT changes, runs, requests, notes, events, timers, conversations, grants, audit, audit_hash
-    FROM state FOR UPDATE";
 const WEBHOOKS: &str = "SELECT max(lease_until) FROM webhooks";
 
 /// What must be prepared before the first batch: a statement that is not is sent after those that are.
@@ -123,18 +62,7 @@ impl<'a> Batch<'a> {
         let Some(row) = numbers? else {
             return Err(StoreError::Corrupt("the table `state` has no row".to_owned()).into());
         };
-        let numbers = Numbers {
-            changes: row.number(0)?,
-            runs: row.int(1)?,
-            requests: row.int(2)?,
-            notes: row.int(3)?,
-            events: row.int(4)?,
-            timers: row.int(5)?,
-            conversations: row.int(6)?,
-            grants: row.int(7)?,
-            audit: row.number(8)?,
-            audit_hash: row.text(9)?,
-        };
+        let numbers = Numbers::read(&row)?;
         let webhook_until = match webhooks? {
             Some(row) => row.int_if_any(0)?,
             None => None,
@@ -213,18 +141,7 @@ impl<'a> Batch<'a> {
 
     /// The next number of a kind.
     pub(super) fn number(&self, what: Numbered) -> i64 {
-        let mut numbers = self.numbers.borrow_mut();
-        let last = match what {
-            Numbered::Run => &mut numbers.runs,
-            Numbered::Request => &mut numbers.requests,
-            Numbered::Note => &mut numbers.notes,
-            Numbered::Event => &mut numbers.events,
-            Numbered::Timer => &mut numbers.timers,
-            Numbered::Conversation => &mut numbers.conversations,
-            Numbered::Grant => &mut numbers.grants,
-        };
-        *last += 1;
-        *last
+        self.numbers.borrow_mut().next(what)
     }
 
     /// The number of the last event.
@@ -278,7 +195,7 @@ impl<'a> Batch<'a> {
 
     /// A run by its id.
     pub(super) async fn find(&self, id: &RunId) -> Result<Option<KnownRun>, Stop> {
-        let known = self.memory.known.borrow().get(id).copied();
+        let known = self.memory.get(id);
         if known.is_some() {
             return Ok(known);
         }
@@ -291,26 +208,17 @@ impl<'a> Batch<'a> {
 
     /// Remembers what is known of a run.
     pub(super) fn remember(&self, id: &RunId, run: KnownRun) {
-        let mut known = self.memory.known.borrow_mut();
-        if known.len() >= MAX_KNOWN && !known.contains_key(id) {
-            known.clear();
-        }
-        known.insert(id.clone(), run);
+        self.memory.remember(id, run);
     }
 
     /// A run is over: nobody asks for it soon.
     pub(super) fn forget(&self, id: &RunId) {
-        self.memory.known.borrow_mut().remove(id);
+        self.memory.forget(id);
     }
 
     /// Whether it is time to look for dead nodes again.
     pub(super) fn looks_for_dead(&self, every: Duration) -> bool {
-        let last = self.memory.looked_for_dead.get();
-        if last.is_some_and(|at| at.elapsed() < every) {
-            return false;
-        }
-        self.memory.looked_for_dead.set(Some(Instant::now()));
-        true
+        self.memory.looks_for_dead(every)
     }
 }
 

@@ -8,11 +8,11 @@ use signoff_core::time::Timestamp;
 use super::batch::Batch;
 use super::columns::{Columns as _, stored};
 use super::error::Stop;
+use super::job::Command;
 use super::nodes::reap;
 use super::runs::take_lease;
 use super::text::Text;
 use super::touches::Touches;
-use super::writer::Command;
 use crate::entries::MAX_LIMIT;
 use crate::{Claim, Lease, Scope, StoreError};
 

@@ -5,15 +5,16 @@ use signoff_core::id::{ConversationId, Tenant};
 use signoff_core::time::Timestamp;
 use tokio_postgres::Row;
 
-use super::batch::{Batch, Numbered};
+use super::batch::Batch;
 use super::clauses::{self, Clauses};
 use super::columns::Columns as _;
 use super::conn::Conn;
 use super::error::{Stop, json, parse};
+use super::job::Command;
+use super::numbers::Numbered;
 use super::page::{List, Order};
 use super::text::Text;
 use super::touches::Touches;
-use super::writer::Command;
 use crate::{ChangeConversation, ConversationFilter, ConversationRecord, Page};
 
 const SELECT: &str = "SELECT no, tenant, id, metadata, added, deleted, created_at, updated_at

@@ -1,16 +1,18 @@
 //! Creates runs, and keeps the definitions they begin with.
 
-use super::batch::{Batch, KnownRun, Numbered};
+use super::batch::Batch;
 use super::columns::{Columns as _, stored};
 use super::conn::Conn;
 use super::conversations;
 use super::error::Stop;
+use super::job::Command;
+use super::memory::KnownRun;
+use super::numbers::Numbered;
 use super::project;
 use super::runs;
 use super::text::Text;
 use super::timers::set_timer;
 use super::touches::Touches;
-use super::writer::Command;
 use crate::encoded::CreateRun;
 use crate::{Created, Definition, Due, Follows, Lease, StoreError};
 

@@ -4,9 +4,9 @@ use signoff_core::RunId;
 
 use super::batch::Batch;
 use super::error::Stop;
+use super::job::Command;
 use super::runs::give_input;
 use super::touches::Touches;
-use super::writer::Command;
 use crate::StoreError;
 
 /// An input for a run, encoded.

@@ -5,14 +5,15 @@ use signoff_core::time::Timestamp;
 use signoff_core::{RequestNo, RunId};
 use tokio_postgres::Error;
 
-use super::batch::{Batch, Numbered};
+use super::batch::Batch;
 use super::columns::{Columns as _, read, stored};
 use super::conn::Conn;
 use super::error::Stop;
+use super::job::Command;
 use super::nodes::reap;
+use super::numbers::Numbered;
 use super::text::Text;
 use super::touches::Touches;
-use super::writer::Command;
 use crate::events::FORGOTTEN_AFTER;
 use crate::{Happened, MoveWebhook, Posted, RequestEvent, StoreError, TakeWebhook};
 

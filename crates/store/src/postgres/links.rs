@@ -4,10 +4,10 @@ use super::audit::add_line;
 use super::batch::Batch;
 use super::columns::Columns as _;
 use super::error::Stop;
+use super::job::Command;
 use super::requests::by_id;
 use super::text::Text;
 use super::touches::Touches;
-use super::writer::Command;
 use crate::{AddLink, StoreError};
 
 impl Command for AddLink {

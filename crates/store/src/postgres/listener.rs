@@ -16,6 +16,7 @@ use super::connect::{Connector, Messages, Pause};
 use super::error::Stop;
 use super::nodes;
 use super::text::Text;
+use super::wire::{self, Words};
 use crate::{NodeId, StoreError};
 
 const CHANNEL: &str = "signoff";
@@ -81,6 +82,8 @@ pub(super) struct Listener {
     /// The id of the database.
     pub(super) database: String,
     pub(super) told: Told,
+    /// What nodes say to each other besides.
+    pub(super) words: Words,
 }
 
 impl Listener {
@@ -110,7 +113,7 @@ impl Listener {
     ) -> Result<(), Stop> {
         let (conn, mut messages) = self.connector.listen().await?;
         nodes::hold(&conn, &self.node, self.lock, began.is_some()).await?;
-        conn.script(&format!("LISTEN {CHANNEL}")).await?;
+        conn.script(&format!("LISTEN {CHANNEL}; LISTEN {}", wire::CHANNEL)).await?;
         self.look(&conn).await?;
         if let Some(began) = began.take() {
             let _ = began.send(Ok(()));
@@ -126,9 +129,15 @@ impl Listener {
         loop {
             tokio::select! {
                 message = messages.recv() => match message {
+                    Some(message) if message.channel() == wire::CHANNEL => {
+                        self.words.heard(message.payload(), &self.database, &self.node);
+                    }
                     Some(message) => self.hear(message.payload()),
                     None => return Ok(()),
                 },
+                () = self.words.news() => {
+                    self.words.send(conn, &format!("{} {}", self.database, self.node)).await?;
+                }
                 news = timeout_at(look_at, self.told.0.news.notified()) => {
                     if news.is_err() || self.told.0.own.load(Ordering::SeqCst) == u64::MAX {
                         look_at = Instant::now() + LOOK_EVERY;

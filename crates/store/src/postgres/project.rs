@@ -4,10 +4,11 @@ use signoff_core::time::Timestamp;
 use signoff_core::{Actor, RequestId, RequestNo, RunId, Tenant};
 
 use super::audit::add_line;
-use super::batch::{Batch, Numbered};
+use super::batch::Batch;
 use super::columns::Columns as _;
 use super::error::Stop;
 use super::events::tell;
+use super::numbers::Numbered;
 use super::requests::searched;
 use super::text::Text;
 use super::timers::{drop_timer, set_timer};

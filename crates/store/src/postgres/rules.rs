@@ -6,13 +6,14 @@ use signoff_core::time::Timestamp;
 use signoff_core::{Actor, Name};
 
 use super::audit::add_line;
-use super::batch::{Batch, Numbered};
+use super::batch::Batch;
 use super::columns::{Columns as _, stored};
 use super::conn::Conn;
 use super::error::{Stop, json, parse};
+use super::job::Command;
+use super::numbers::Numbered;
 use super::text::Text;
 use super::touches::Touches;
-use super::writer::Command;
 use crate::audit::{POLICY, ended, granted, policy_set};
 use crate::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 

@@ -3,17 +3,18 @@
 use signoff_core::journal::Input;
 use signoff_core::time::Timestamp;
 
-use super::batch::{Batch, Numbered};
+use super::batch::Batch;
 use super::columns::{Columns as _, stored};
 use super::conn::Conn;
 use super::decide::{expire, remind};
 use super::error::{Stop, json};
+use super::job::Command;
+use super::numbers::Numbered;
 use super::requests::numbered;
 use super::runs::give_input;
 use super::text::Text;
 use super::touches::Touches;
 use super::users::reopen;
-use super::writer::Command;
 use crate::entries::MAX_LIMIT;
 use crate::{Due, StoreError};
 

@@ -1,48 +1,27 @@
 //! The one thread that writes. It takes all commands that wait, carries them out in one transaction, and answers
 //! them when that is on disk: durability costs one flush for each batch.
-//!
-//! Commands that touch different things are polled together, so that their statements are pipelined: a wave of them costs
-//! a few round trips, however many they are.
 
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use futures_util::future::{LocalBoxFuture, join_all};
 use tokio::sync::oneshot;
 use tokio_postgres::Error;
-use tokio_postgres::error::SqlState;
 
-use super::batch::{Batch, Commit, Memory, last_batch};
+use super::batch::last_batch;
 use super::conn::Conn;
 use super::connect::{Connector, Pause, Work};
-use super::error::{Stop, is_busy, is_lost, said};
+use super::error::{Stop, is_busy, said};
+use super::job::{Command, Job, Queued};
 use super::listener::Told;
-use super::touches::Touches;
+use super::memory::Memory;
 use super::wait::wait_for;
+use super::wave::{Trouble, perform};
 use crate::gather::Gatherer;
 use crate::{BoxFuture, StoreError};
 
 /// How often a batch is tried while somebody else is in the way.
 const MAX_TRIES: u32 = 3;
-
-/// A change to the store.
-///
-/// It checks first and writes after: when it is refused, it has written nothing, because the rest of its batch is
-/// committed all the same.
-pub(super) trait Command: Send + 'static {
-    /// What the caller gets.
-    type Output: Send + 'static;
-
-    /// Says what it touches.
-    fn touches(&self, touches: &mut Touches);
-
-    /// Carries it out. Called again if the transaction around it has to be repeated.
-    fn apply(&self, batch: &Batch<'_>) -> impl Future<Output = Result<Self::Output, Stop>>;
-}
 
 /// The writing thread, from outside.
 #[derive(Debug)]
@@ -70,7 +49,7 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         if let Some(queue) = &self.queue {
             // If the thread is gone, the job goes with its reply, and the future says so.
-            let _ = queue.send(Box::new(Queued { command, result: None, reply }));
+            let _ = queue.send(Queued::new(command, reply));
         }
         Box::pin(async move {
             answer.await.unwrap_or_else(|_| Err(StoreError::Failed("the store is closed".into())))
@@ -86,46 +65,6 @@ impl Writer {
             // It only panics if a command did, and then its caller was told.
             let _ = thread.join();
         }
-    }
-}
-
-/// A command of any type, with its result and the one who waits for it.
-trait Job: Send {
-    fn touches(&self, touches: &mut Touches);
-    fn attempt<'a>(&'a mut self, batch: &'a Batch<'_>) -> LocalBoxFuture<'a, Result<(), Error>>;
-    fn answer(self: Box<Self>, failure: Option<String>);
-}
-
-struct Queued<C: Command> {
-    command: C,
-    result: Option<Result<C::Output, StoreError>>,
-    reply: oneshot::Sender<Result<C::Output, StoreError>>,
-}
-
-impl<C: Command> Job for Queued<C> {
-    fn touches(&self, touches: &mut Touches) {
-        self.command.touches(touches);
-    }
-
-    fn attempt<'a>(&'a mut self, batch: &'a Batch<'_>) -> LocalBoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            self.result = Some(match self.command.apply(batch).await {
-                Ok(output) => Ok(output),
-                Err(Stop::Refused(error)) => Err(error),
-                Err(Stop::Broken(error)) => return Err(error),
-            });
-            Ok(())
-        })
-    }
-
-    fn answer(self: Box<Self>, failure: Option<String>) {
-        let result = match (failure, self.result) {
-            (Some(failure), _) => Err(StoreError::Failed(failure)),
-            (None, Some(result)) => result,
-            (None, None) => Err(StoreError::Failed("the command was not carried out".into())),
-        };
-        // Nobody has to wait for the answer.
-        let _ = self.reply.send(result);
     }
 }
 
@@ -145,16 +84,6 @@ enum Broken {
     Command(Error),
     /// Whatever they are, it cannot be now.
     All(String),
-}
-
-/// Why one try was in vain.
-enum Trouble {
-    Command(Error),
-    /// The connection is gone, and nothing was committed.
-    Lost(Error),
-    /// The connection is gone, and something may have been committed.
-    Unknown(Error),
-    Other(StoreError),
 }
 
 impl Scribe {
@@ -294,78 +223,4 @@ impl Scribe {
             }
         }
     }
-}
-
-/// One transaction. The number of changes, if there was one.
-async fn perform(
-    conn: &Conn,
-    memory: &Memory,
-    number: u64,
-    jobs: &mut [Box<dyn Job>],
-) -> Result<Option<u64>, Trouble> {
-    let trouble = |error: Error| {
-        if is_lost(&error) { Trouble::Lost(error) } else { Trouble::Command(error) }
-    };
-    let batch = match Batch::begin(conn, memory).await {
-        Ok(batch) => batch,
-        Err(Stop::Broken(error)) if is_lost(&error) || is_busy(&error) => {
-            return Err(trouble(error));
-        }
-        Err(stop) => return Err(Trouble::Other(stop.into())),
-    };
-    let mut rest = jobs;
-    while !rest.is_empty() {
-        let (wave, others) = rest.split_at_mut(wave_length(rest));
-        carry_wave(&batch, wave).await.map_err(trouble)?;
-        rest = others;
-    }
-    match batch.commit(number).await {
-        Commit::Done(changes) => Ok(changes),
-        Commit::Failed(error) => Err(trouble(error)),
-        Commit::Unknown(error) => Err(Trouble::Unknown(error)),
-    }
-}
-
-/// Carries out commands that can go together. Whenever all of them wait, and some of them before the fence, it is opened.
-async fn carry_wave(batch: &Batch<'_>, wave: &mut [Box<dyn Job>]) -> Result<(), Error> {
-    let mut jobs = pin!(join_all(wave.iter_mut().map(|job| job.attempt(batch))));
-    let mut opening: Option<LocalBoxFuture<'_, Result<(), Error>>> = None;
-    let done = poll_fn(|context| {
-        loop {
-            if let Poll::Ready(done) = jobs.as_mut().poll(context) {
-                return Poll::Ready(Ok(done));
-            }
-            if opening.is_none() && batch.fence.is_empty() {
-                return Poll::Pending;
-            }
-            let open = opening.get_or_insert_with(|| Box::pin(batch.fence.open(batch)));
-            let Poll::Ready(opened) = open.as_mut().poll(context) else { return Poll::Pending };
-            opening = None;
-            if let Err(error) = opened {
-                return Poll::Ready(Err(error));
-            }
-        }
-    });
-    // Behind the statement that failed all others fail too; they are not the reason.
-    let errors = done.await?.into_iter().filter_map(Result::err);
-    errors.min_by_key(follows_from_another).map_or(Ok(()), Err)
-}
-
-fn follows_from_another(error: &Error) -> bool {
-    error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION)
-}
-
-/// How many of the jobs, from the first, go together.
-fn wave_length(jobs: &[Box<dyn Job>]) -> usize {
-    let mut wave = Touches::default();
-    for (n, job) in jobs.iter().enumerate() {
-        let mut touches = Touches::default();
-        job.touches(&mut touches);
-        if n == 0 {
-            wave = touches;
-        } else if !wave.join(&touches) {
-            return n;
-        }
-    }
-    jobs.len()
 }

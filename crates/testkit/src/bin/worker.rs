@@ -85,6 +85,7 @@ async fn drive(engine: &Engine, run: &RunId) {
             Some(DriveEnd::Rests(status)) => return say(&json!({ "rests": status })),
             Some(DriveEnd::Lost(error)) => return say(&json!({ "lost": error.code })),
             Some(DriveEnd::Unable(error)) => panic!("{error}"),
+            Some(DriveEnd::HandedOver) => panic!("nobody asked for that"),
         }
     }
 }

@@ -120,3 +120,36 @@ async fn a_name_is_used_once() {
     }
     again.unwrap();
 }
+
+#[tokio::test]
+async fn words_reach_all_other_nodes_and_no_other_database() {
+    let (address, elsewhere) = (signoff_test_postgres::fresh(), signoff_test_postgres::fresh());
+    let (_, one) = open_dyn(&address, "one");
+    let (_, two) = open_dyn(&address, "two");
+    let (_, three) = open_dyn(&address, "three");
+    let (_, stranger) = open_dyn(&elsewhere, "two");
+    let wire = |store: &Arc<dyn Store>| store.wire().unwrap();
+    let mut hears = [&one, &two, &three, &stranger].map(|store| wire(store).hear());
+    let long = "ü".repeat(crate::LONGEST_WORD / 2);
+    let words: Vec<String> = (0..100).map(|n| format!("{n:02}{}", &long[4..])).collect();
+    let mut said = words.clone();
+    said.push("x".repeat(crate::LONGEST_WORD + 1));
+    said.push("the last".to_owned());
+    wire(&one).say(said);
+    let [own, second, third, strange] = &mut hears;
+    for hears in [second, third] {
+        let mut heard = Vec::new();
+        loop {
+            let word = tokio::time::timeout(Duration::from_secs(60), hears.recv()).await;
+            let word = word.unwrap().unwrap().to_string();
+            if word == "the last" {
+                break;
+            }
+            heard.push(word);
+        }
+        assert_eq!(heard, words);
+    }
+    // Neither its own, nor what is said on another database.
+    assert!(own.try_recv().is_err());
+    assert!(strange.try_recv().is_err());
+}
