@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod agreement_tests;
 mod audit;
+mod carry_over;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod contract;
@@ -14,6 +15,7 @@ mod conversation;
 mod encoded;
 mod entries;
 mod events;
+mod exported;
 #[cfg(feature = "failpoints")]
 pub mod failpoint;
 mod gather;
@@ -25,8 +27,10 @@ mod pushes;
 mod rules;
 mod scoped;
 mod sqlite;
+mod upkeep;
 
 pub use audit::hex_sha256;
+pub use carry_over::{CarriedOver, CarriedTable, Peek};
 pub use contract::{
     Append, Assigned, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, DecidedAll,
     Definition, Due, End, Ends, Follows, Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter,
@@ -34,6 +38,10 @@ pub use contract::{
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 pub use events::{Happened, MoveWebhook, RequestEvent, TakeWebhook};
+pub use exported::{
+    Exported, ExportedDecision, ExportedRequest, ExportedRun, MoveOut, SeenRun, TakeIn, TakenIn,
+    export,
+};
 pub use links::AddLink;
 pub use memory::MemoryStore;
 pub use people::{Mark, Marked, Note, NoteLine, Noted, User};
@@ -42,3 +50,4 @@ pub use pushes::{MovePush, NextPush, Push, PutPush, TakePushes, Told};
 pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};
+pub use upkeep::{Examined, Prune, Pruned, PrunedRun};

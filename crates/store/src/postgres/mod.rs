@@ -8,6 +8,7 @@
 mod append;
 mod audit;
 mod batch;
+mod carry;
 mod claims;
 mod clauses;
 mod columns;
@@ -19,6 +20,7 @@ mod decide;
 mod deliver;
 mod error;
 mod events;
+mod examine;
 mod fence;
 mod journal;
 mod links;
@@ -28,11 +30,13 @@ mod nodes;
 mod options;
 mod page;
 mod project;
+mod prune;
 mod pushes;
 mod readers;
 mod requests;
 mod rules;
 mod runs;
+mod take_in;
 mod text;
 mod timers;
 mod tls;
@@ -74,10 +78,11 @@ use crate::encoded::{AppendEntries, CreateRun};
 use crate::entries::write_cursor;
 use crate::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
-    PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter,
-    RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
+    Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
+    NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
+    TakenIn, User,
 };
 
 /// Runs in a `PostgreSQL` database.
@@ -477,5 +482,25 @@ impl Store for PostgresStore {
 
     fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
         self.writer.submit(moved)
+    }
+
+    fn timers(&self, run: &RunId) -> Result<Vec<(Due, Timestamp)>, StoreError> {
+        self.read(async |conn| timers::of_run(conn, run).await)
+    }
+
+    fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
+        self.writer.submit(prune)
+    }
+
+    fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {
+        self.writer.submit(take)
+    }
+
+    fn move_out(&self, out: MoveOut) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(out)
+    }
+
+    fn examine(&self, now: Timestamp) -> Result<Examined, StoreError> {
+        self.read(async |conn| examine::examine(conn, now).await)
     }
 }

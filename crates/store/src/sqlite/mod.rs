@@ -4,6 +4,7 @@
 //! is read goes past it, on connections that see what is committed.
 
 mod append;
+mod carry;
 mod claims;
 mod clauses;
 mod conversations;
@@ -13,6 +14,7 @@ mod decide;
 mod deliver;
 mod error;
 mod events;
+mod examine;
 mod journal;
 mod links;
 mod migrate;
@@ -21,11 +23,13 @@ mod open;
 mod page;
 mod probe;
 pub(crate) mod project;
+mod prune;
 mod pushes;
 mod readers;
 mod requests;
 mod rules;
 mod runs;
+mod take_in;
 mod timers;
 mod users;
 mod writer;
@@ -45,6 +49,7 @@ use signoff_core::request::Request;
 use signoff_core::time::{Span, Timestamp};
 use signoff_core::{Actor, ConversationId, Name, RequestId, RunId, Tenant};
 
+pub(crate) use self::carry::Source;
 use self::claims::{ClaimReady, ClaimRun, Reap, Release, Renew};
 use self::db::Db;
 use self::deliver::Deliver;
@@ -61,10 +66,11 @@ use crate::encoded::{AppendEntries, CreateRun};
 use crate::entries::write_cursor;
 use crate::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
-    PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter,
-    RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
+    Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
+    NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
+    TakenIn, User,
 };
 
 /// Runs in a `SQLite` file.
@@ -451,5 +457,25 @@ impl Store for SqliteStore {
 
     fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
         self.writer.submit(moved)
+    }
+
+    fn timers(&self, run: &RunId) -> Result<Vec<(Due, Timestamp)>, StoreError> {
+        timers::of_run(&self.readers.get(), run)
+    }
+
+    fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
+        self.writer.submit(prune)
+    }
+
+    fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {
+        self.writer.submit(take)
+    }
+
+    fn move_out(&self, out: MoveOut) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(out)
+    }
+
+    fn examine(&self, now: Timestamp) -> Result<Examined, StoreError> {
+        examine::examine(&self.readers.get(), now)
     }
 }
