@@ -73,6 +73,14 @@ pub(crate) fn judged(gated: &Gated) -> Option<String> {
     Some(said.to_string())
 }
 
+/// What it says of a run that goes on in another store.
+pub(crate) const MOVED_OUT: &str = r#"{"decision":"moved_out"}"#;
+
+/// What it says of a run that comes from another store.
+pub(crate) fn taken_in(entries: usize) -> String {
+    serde_json::json!({ "decision": "taken_in", "entries": entries }).to_string()
+}
+
 /// Who judges by rules.
 pub(crate) fn policy_actor() -> Actor {
     Actor::new("policy")
@@ -122,6 +130,9 @@ impl AuditEntry {
             "deny",
             "policy_set",
             "forgotten",
+            "pruned",
+            "moved_out",
+            "taken_in",
         ];
         serde_json::from_str::<Line>(&self.decision)
             .is_ok_and(|line| line.what.is_none() && !others.contains(&line.decision.as_str()))

@@ -21,6 +21,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use signoff_core::deciders::Deciders;
 use signoff_core::id::{ActivationId, ConversationId, Key, Name, RequestId, RunId, Seq, Tenant};
@@ -33,10 +34,12 @@ use signoff_core::{Actor, Decision, Sent};
 
 use crate::conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 use crate::events::{MoveWebhook, RequestEvent, TakeWebhook};
+use crate::exported::{MoveOut, TakeIn, TakenIn};
 use crate::links::AddLink;
 use crate::people::{Mark, Marked, Note, NoteLine, User};
 use crate::pushes::{MovePush, Push, PutPush, TakePushes};
 use crate::rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
+use crate::upkeep::{Examined, Prune, Pruned};
 
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -85,7 +88,7 @@ pub enum StoreError {
 }
 
 /// A stored workflow definition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     /// Its content hash.
     pub hash: Name,
@@ -671,6 +674,24 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn wire(&self) -> Option<std::sync::Arc<dyn crate::wire::Wire>> {
         None
     }
+
+    /// What happens by itself in a run, and when.
+    fn timers(&self, run: &RunId) -> Result<Vec<(Due, Timestamp)>, StoreError>;
+
+    /// Removes conversations whose runs are all over and have not changed for long, with all that belongs to them; the
+    /// audit stays, and says so. One of which somebody is still to be told something is kept. The latest run, request
+    /// and note stay, so that no number is given twice. Looks at some hundred runs at once.
+    fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>>;
+
+    /// Takes in a run from another store, whole or not at all. What it asks is told as if it was asked now.
+    fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>>;
+
+    /// Ends runs that go on in another store. `false`, and nothing changes, if one of them is worked on or is no longer as
+    /// it was seen.
+    fn move_out(&self, out: MoveOut) -> BoxFuture<'static, Result<bool, StoreError>>;
+
+    /// How the store is. Reads all of it.
+    fn examine(&self, now: Timestamp) -> Result<Examined, StoreError>;
 }
 
 /// A run that has just been created.
@@ -681,7 +702,8 @@ pub struct Created {
 }
 
 /// A thing that happens by itself at a point in time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Due {
     /// A sleep is over.
     Timer {

@@ -1,5 +1,6 @@
 //! What is kept of a conversation besides its runs.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use signoff_core::Message;
 use signoff_core::id::{ConversationId, Tenant};
@@ -8,7 +9,8 @@ use signoff_core::time::Timestamp;
 use crate::{NewRun, StoreError, entries};
 
 /// A conversation that somebody made or said something about. One that is only named by a run has none.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ConversationRecord {
     /// Its id, among those of its tenant.
     pub id: ConversationId,

@@ -26,6 +26,15 @@ pub(crate) fn started(run: &NewRun) -> Result<&Started, StoreError> {
     }
 }
 
+/// How a run started whose journal this is, which must be one.
+pub(crate) fn started_by(entries: &[Entry]) -> Result<&Started, StoreError> {
+    follow(0, entries)?;
+    match entries.first() {
+        Some(Entry { event: Event::Started(started), .. }) => Ok(started),
+        _ => Err(StoreError::Failed("a journal does not begin with how the run started".into())),
+    }
+}
+
 /// Largest number of items of a page, of leases of one claim, of timers fired at once.
 pub(crate) const MAX_LIMIT: usize = 1000;
 

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod agreement_tests;
 mod audit;
+mod carry_over;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod contract;
@@ -14,6 +15,7 @@ mod conversation;
 mod encoded;
 mod entries;
 mod events;
+mod exported;
 #[cfg(feature = "failpoints")]
 pub mod failpoint;
 mod gather;
@@ -25,9 +27,11 @@ mod pushes;
 mod rules;
 mod scoped;
 mod sqlite;
+mod upkeep;
 mod wire;
 
 pub use audit::hex_sha256;
+pub use carry_over::{CarriedOver, CarriedTable, Peek};
 pub use contract::{
     Append, Assigned, AuditEntry, BoxFuture, Claim, Created, Decide, Decided, DecidedAll,
     Definition, Due, End, Ends, Follows, Lease, LoadedRun, NewRun, NodeId, Page, RequestFilter,
@@ -35,6 +39,10 @@ pub use contract::{
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
 pub use events::{Happened, MoveWebhook, Posted, RequestEvent, TakeWebhook};
+pub use exported::{
+    Exported, ExportedDecision, ExportedRequest, ExportedRun, MoveOut, SeenRun, TakeIn, TakenIn,
+    export,
+};
 pub use links::AddLink;
 pub use memory::MemoryStore;
 pub use people::{Mark, Marked, Note, NoteLine, Noted, User};
@@ -43,4 +51,5 @@ pub use pushes::{MovePush, NextPush, Push, PutPush, TakePushes, Told};
 pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};
+pub use upkeep::{Examined, Prune, Pruned, PrunedRun};
 pub use wire::{LONGEST_WORD, Wire};

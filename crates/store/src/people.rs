@@ -89,7 +89,7 @@ pub enum Marked {
 }
 
 /// Something that was noted on a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// When.
     pub at: Timestamp,

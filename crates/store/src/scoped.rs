@@ -13,10 +13,11 @@ use signoff_core::time::{Span, Timestamp};
 
 use crate::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
-    PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter,
-    RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User, entries,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
+    Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
+    NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
+    TakenIn, User, entries,
 };
 
 /// The store as `tenant` sees it.
@@ -374,5 +375,26 @@ impl Store for Scoped {
 
     fn happened(&self, _: u64, _: usize) -> Result<Vec<RequestEvent>, StoreError> {
         Err(StoreError::Failed("a tenant does not deliver to webhooks".to_owned()))
+    }
+
+    fn timers(&self, run: &RunId) -> Result<Vec<(Due, Timestamp)>, StoreError> {
+        self.own_run(run)?;
+        self.store.timers(run)
+    }
+
+    fn prune(&self, _: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
+        refused(StoreError::Failed("a tenant removes nothing".to_owned()))
+    }
+
+    fn take_in(&self, _: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {
+        refused(StoreError::Failed("a tenant takes in no runs".to_owned()))
+    }
+
+    fn move_out(&self, _: MoveOut) -> BoxFuture<'static, Result<bool, StoreError>> {
+        refused(StoreError::Failed("a tenant moves no runs".to_owned()))
+    }
+
+    fn examine(&self, _: Timestamp) -> Result<Examined, StoreError> {
+        Err(StoreError::Failed("a tenant does not look into the store".to_owned()))
     }
 }

@@ -17,10 +17,11 @@ use signoff_core::request::Request;
 use signoff_core::{ConversationId, Name, RequestId, RunId, Seq, Span, Tenant, Timestamp};
 use signoff_store::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MemoryStore, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine,
-    Page, PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter,
-    RunFilter, RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
+    Examined, Lease, LoadedRun, Mark, Marked, MemoryStore, MoveOut, MovePush, MoveWebhook, NewRun,
+    NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush,
+    RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn,
+    TakePushes, TakeWebhook, TakenIn, User,
 };
 
 use super::dice::Dice;
@@ -472,5 +473,25 @@ impl Store for Faulty {
 
     fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
         self.disk.store.move_push(moved)
+    }
+
+    fn timers(&self, run: &RunId) -> Result<Vec<(Due, Timestamp)>, StoreError> {
+        self.read(|store| store.timers(run))
+    }
+
+    fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
+        self.disk.store.prune(prune)
+    }
+
+    fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {
+        self.disk.store.take_in(take)
+    }
+
+    fn move_out(&self, out: MoveOut) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.move_out(out)
+    }
+
+    fn examine(&self, now: Timestamp) -> Result<Examined, StoreError> {
+        self.read(|store| store.examine(now))
     }
 }

@@ -26,6 +26,7 @@ pub mod pushes;
 pub mod runs;
 pub mod siblings;
 pub mod timers;
+pub mod upkeep;
 pub mod webhooks;
 
 /// One test per case of the suite, each with a store of its own.
@@ -113,6 +114,11 @@ macro_rules! store_conformance {
             pushes::parts_of_a_run_are_news,
             pushes::so_many_are_told_of_a_run,
             pushes::a_tenant_is_told_of_its_own_runs,
+            upkeep::a_run_moves_from_store_to_store,
+            upkeep::a_run_that_is_moved_out_is_over,
+            upkeep::what_is_over_is_removed,
+            upkeep::what_somebody_is_to_be_told_of_is_kept,
+            upkeep::a_store_says_how_it_is,
             webhooks::what_happens_is_told_in_order,
             webhooks::votes_and_reminders_are_told,
             webhooks::what_a_fork_brings_along_is_not_told,

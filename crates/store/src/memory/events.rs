@@ -52,6 +52,18 @@ impl Tables {
 }
 
 impl Events {
+    /// Whether somebody is still to be told of one of these requests.
+    pub(super) fn has<'a>(&self, mut requests: impl Iterator<Item = &'a RequestId>) -> bool {
+        requests.any(|request| self.told.iter().any(|event| event.request == *request))
+    }
+
+    /// Webhooks, how much they have not been told of, and until when somebody delivers.
+    pub(super) fn lags(&self) -> Vec<(Name, u64, Timestamp)> {
+        let lag = |cursor: u64| self.told.iter().filter(|event| event.no > cursor).count() as u64;
+        let all = self.webhooks.iter();
+        all.map(|(name, it)| (name.clone(), lag(it.cursor), it.until)).collect()
+    }
+
     pub(super) fn after(&self, after: u64, limit: usize) -> Vec<RequestEvent> {
         self.told.iter().filter(|event| event.no > after).take(limit).cloned().collect()
     }

@@ -4,6 +4,7 @@ mod events;
 mod people;
 mod pushes;
 mod tables;
+mod upkeep;
 mod write;
 
 #[cfg(test)]
@@ -22,10 +23,11 @@ use self::tables::Tables;
 use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{
     AddLink, Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim,
-    ConversationFilter, ConversationRecord, Created, Decide, Decided, DecidedAll, Definition,
-    EndGrant, Ends, Lease, LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note,
-    NoteLine, Page, PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter,
-    RunFilter, RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User,
+    ConversationFilter, ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due,
+    EndGrant, Ends, Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook,
+    NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy,
+    PutPush, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn,
+    TakePushes, TakeWebhook, TakenIn, User,
 };
 
 /// Runs in memory.
@@ -232,7 +234,7 @@ impl Store for MemoryStore {
         let mut items = Vec::new();
         let mut last = 0;
         for (place, run) in tables.runs[..before].iter().enumerate().rev() {
-            if !run_matches(filter, &run.record) {
+            if !tables.has_run(place) || !run_matches(filter, &run.record) {
                 continue;
             }
             if items.len() == limit {
@@ -430,11 +432,32 @@ impl Store for MemoryStore {
     fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
         self.change(|tables| Ok(tables.move_push(moved)))
     }
+
+    fn timers(&self, run: &RunId) -> Result<Vec<(Due, Timestamp)>, StoreError> {
+        Ok(self.tables().timers_of(run))
+    }
+
+    fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
+        self.change(|tables| Ok(tables.prune(&prune)))
+    }
+
+    fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {
+        self.change(|tables| tables.take_in(&take))
+    }
+
+    fn move_out(&self, out: MoveOut) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| Ok(tables.move_out(&out)))
+    }
+
+    fn examine(&self, now: Timestamp) -> Result<Examined, StoreError> {
+        Ok(self.tables().examine(now))
+    }
 }
 
 impl Tables {
     fn latest_run(&self, tenant: &Tenant, conversation: &ConversationId) -> Option<&RunRecord> {
-        let mut records = self.runs.iter().rev().map(|run| &run.record);
+        let here = (0..self.runs.len()).rev().filter(|place| self.has_run(*place));
+        let mut records = here.map(|place| &self.runs[place].record);
         let own = |run: &RunRecord| run.tenant == *tenant && run.conversation == *conversation;
         records.find(|run| own(run) && run.root == run.id)
     }
@@ -449,7 +472,8 @@ impl Tables {
         if filter.status == Some(RequestStatus::Pending) {
             Box::new(self.pending.range(from..).copied().filter(fits))
         } else {
-            Box::new((from..self.requests.len()).filter(fits))
+            let here = (from..self.requests.len()).filter(|place| self.has_request(*place));
+            Box::new(here.filter(fits))
         }
     }
 }

@@ -27,6 +27,21 @@ impl Tables {
         own.map(|stored| stored.push.clone()).collect()
     }
 
+    /// Whether somebody is still to be told of a run.
+    pub(super) fn is_pushed(&self, run: &RunId) -> bool {
+        self.pushes.values().any(|stored| stored.push.run == *run && !stored.done)
+    }
+
+    /// Those who could not be told, and how many times in a row.
+    pub(super) fn failing_pushes(&self) -> Vec<(RunId, Name, u32)> {
+        let failing = self.pushes.values().filter(|it| !it.done && it.push.told.failed > 0);
+        let mut failing: Vec<_> = failing
+            .map(|it| (it.push.run.clone(), it.push.id.clone(), it.push.told.failed))
+            .collect();
+        failing.sort_by_key(|(_, _, failed)| std::cmp::Reverse(*failed));
+        failing
+    }
+
     pub(super) fn put_push(&mut self, put: PutPush) -> Result<bool, StoreError> {
         let Some(&place) = self.run_places.get(&put.run) else {
             return Err(StoreError::UnknownRun(put.run));

@@ -118,12 +118,12 @@ impl Tables {
         Ok(())
     }
 
-    fn end(&mut self, place: usize, end: End) {
+    /// Nobody works on a run any more, and nothing happens in it.
+    pub(super) fn leave(&mut self, place: usize) {
         self.place(place, |run| {
             run.lease = None;
             run.ready = false;
             run.inputs.clear();
-            run.record.error = end.error;
         });
         for request in self.runs[place].requests.clone() {
             if self.close(request, RequestStatus::Cancelled, None) {
@@ -133,6 +133,11 @@ impl Tables {
         for (_, key) in std::mem::take(&mut self.runs[place].timers) {
             self.due.remove(&key);
         }
+    }
+
+    fn end(&mut self, place: usize, end: End) {
+        self.runs[place].record.error = end.error;
+        self.leave(place);
         if let Some(parent) = self.runs[place].parent.clone()
             && let Ok(waiting) = self.find(&parent.run)
         {

@@ -58,7 +58,7 @@ impl Command for AppendEntries {
 }
 
 /// What a run leaves behind when it is over.
-async fn clear(batch: &Batch<'_>, run: i64, at: Timestamp) -> Result<(), Stop> {
+pub(super) async fn clear(batch: &Batch<'_>, run: i64, at: Timestamp) -> Result<(), Stop> {
     tell_cancelled(batch, run, at).await?;
     for sql in [
         "UPDATE requests SET status = 'cancelled', version = version + 1

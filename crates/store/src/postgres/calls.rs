@@ -17,17 +17,18 @@ use super::links::KeepSecret;
 use super::timers::FireDue;
 use super::users::{PutUser, RemoveUser};
 use super::{
-    PostgresStore, audit, conversations, create, decide, events, journal, pushes, requests, rules,
-    runs, timers, users,
+    PostgresStore, audit, conversations, create, decide, events, examine, journal, pushes,
+    requests, rules, runs, timers, users,
 };
 use crate::encoded::{AppendEntries, CreateRun};
 use crate::entries::write_cursor;
 use crate::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
-    PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter,
-    RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User, Wire,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
+    Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
+    NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
+    TakenIn, User, Wire,
 };
 
 impl Store for PostgresStore {
@@ -321,5 +322,25 @@ impl Store for PostgresStore {
 
     fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
         self.writer.submit(moved)
+    }
+
+    fn timers(&self, run: &RunId) -> Result<Vec<(Due, Timestamp)>, StoreError> {
+        self.read(async |conn| timers::of_run(conn, run).await)
+    }
+
+    fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
+        self.writer.submit(prune)
+    }
+
+    fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {
+        self.writer.submit(take)
+    }
+
+    fn move_out(&self, out: MoveOut) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(out)
+    }
+
+    fn examine(&self, now: Timestamp) -> Result<Examined, StoreError> {
+        self.read(async |conn| examine::examine(conn, now).await)
     }
 }

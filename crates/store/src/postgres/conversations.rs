@@ -68,7 +68,7 @@ async fn insert(batch: &Batch<'_>, record: &ConversationRecord, known: &str) -> 
 }
 
 /// What metadata is searched by.
-fn texts(metadata: &Map<String, Value>) -> Vec<String> {
+pub(super) fn texts(metadata: &Map<String, Value>) -> Vec<String> {
     let text = |(name, value): (&String, &Value)| value.as_str().map(|value| pair(name, value));
     metadata.iter().filter_map(text).collect()
 }

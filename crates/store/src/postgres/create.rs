@@ -26,6 +26,8 @@ impl Command for CreateRun {
     }
 
     async fn apply(&self, batch: &Batch<'_>) -> Result<Option<Created>, Stop> {
+        // What is remembered may be of a run that another node has removed since.
+        batch.forget(&self.id);
         if batch.find(&self.id).await?.is_some() {
             return Ok(None);
         }

@@ -25,6 +25,11 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
 /// Nodes that start at the same moment take turns by it. The number means nothing but that.
 const TURN: i64 = 0x5167_6e6f_6666;
 
+/// The version that this program brings a database to.
+pub(super) fn known() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
 /// Applies what is missing. All of it or nothing, and by one process at a time.
 pub(super) async fn migrate(conn: &Conn) -> Result<(), Stop> {
     // Another node may need a while; nobody else waits for this connection.
@@ -47,7 +52,7 @@ async fn apply(conn: &Conn) -> Result<(), Stop> {
         found.insert(row.int(0)?, row.text(1)?);
     }
     let last = found.keys().next_back().copied().unwrap_or(0);
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let known = known();
     if last > known {
         return Err(StoreError::TooNew { found: last, known }.into());
     }

@@ -1,7 +1,9 @@
 //! Things that happen by themselves: deadlines of requests and runs, ends of sleeps.
 
+use signoff_core::RunId;
 use signoff_core::journal::Input;
 use signoff_core::time::Timestamp;
+use tokio_postgres::Row;
 
 use super::batch::Batch;
 use super::columns::{Columns as _, stored};
@@ -122,15 +124,33 @@ async fn due_at(conn: &Conn, now: Timestamp, limit: usize) -> Result<Vec<(i64, i
         .await?;
     let mut due = Vec::with_capacity(rows.len());
     for row in &rows {
-        let what = match row.text(2)?.as_str() {
-            "timer" => Due::Timer { activation: row.small(3)?, key: row.text(4)?.into() },
-            "request" => Due::Request { request: row.small(3)? },
-            "reminder" => Due::Reminder { request: row.small(3)? },
-            "deferral" => Due::Deferral { request: row.small(3)? },
-            "run" => Due::Run,
-            other => return Err(StoreError::Corrupt(format!("a timer for `{other}`")).into()),
-        };
+        let what = from_row(row, 2)?;
         due.push((row.int(0)?, row.int(1)?, what));
     }
     Ok(due)
+}
+
+/// What a row says, from the column on that has its kind.
+fn from_row(row: &Row, column: usize) -> Result<Due, Stop> {
+    let number = row.small(column + 1)?;
+    Ok(match row.text(column)?.as_str() {
+        "timer" => Due::Timer { activation: number, key: row.text(column + 2)?.into() },
+        "request" => Due::Request { request: number },
+        "reminder" => Due::Reminder { request: number },
+        "deferral" => Due::Deferral { request: number },
+        "run" => Due::Run,
+        other => return Err(StoreError::Corrupt(format!("a timer for `{other}`")).into()),
+    })
+}
+
+/// What is to come in a run.
+pub(super) async fn of_run(conn: &Conn, run: &RunId) -> Result<Vec<(Due, Timestamp)>, Stop> {
+    let rows = conn
+        .rows(
+            "SELECT t.due_at, t.what, t.number, t.key FROM runs u JOIN timers t ON t.run = u.no
+             WHERE u.id = $1 ORDER BY t.due_at, t.no",
+            &[&Text(run.as_str())],
+        )
+        .await?;
+    rows.iter().map(|row| Ok((from_row(row, 1)?, Timestamp(row.int(0)?)))).collect()
 }

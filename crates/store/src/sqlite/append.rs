@@ -97,7 +97,7 @@ impl Command for AppendEntries {
 }
 
 /// What a run leaves behind when it is over.
-fn clear(db: &Db, run: i64, at: Timestamp) -> rusqlite::Result<()> {
+pub(super) fn clear(db: &Db, run: i64, at: Timestamp) -> rusqlite::Result<()> {
     tell_cancelled(db, run, at)?;
     for sql in [
         "UPDATE requests SET status = 'cancelled', version = version + 1

@@ -16,6 +16,8 @@ impl Command for CreateRun {
     type Output = Option<Created>;
 
     fn apply(&self, db: &mut Db) -> Result<Option<Created>, Stop> {
+        // What is remembered may be of a run that another process has removed since.
+        db.forget(&self.id);
         if db.find(&self.id)?.is_some() {
             return Ok(None);
         }

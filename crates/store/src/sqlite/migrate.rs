@@ -29,6 +29,15 @@ const MIGRATIONS: &[Migration] = &[
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL)";
 
+/// The version of a file from which everything has gone elsewhere. Versions of this program that do not know it refuse it
+/// too, because it is newer than theirs.
+pub(super) const MOVED: i64 = 1_000_000;
+
+/// The version that this program brings a database to.
+pub(super) fn known() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
 /// Applies what is missing. All of it or nothing, and by one process at a time.
 pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
     connection.execute_batch("BEGIN EXCLUSIVE")?;
@@ -45,7 +54,15 @@ fn apply(connection: &Connection) -> Result<(), StoreError> {
         [],
         |row| row.get(0),
     )?;
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    if found == MOVED {
+        let to: String = connection.query_row(
+            "SELECT name FROM schema_migrations WHERE version = ?1",
+            params![MOVED],
+            |row| row.get(0),
+        )?;
+        return Err(StoreError::Failed(format!("everything in it was carried over to {to}")));
+    }
+    let known = known();
     if found > known {
         return Err(StoreError::TooNew { found, known });
     }

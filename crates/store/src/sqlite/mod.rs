@@ -5,6 +5,7 @@
 
 mod append;
 mod audit;
+mod carry;
 mod claims;
 mod clauses;
 mod conversations;
@@ -14,6 +15,7 @@ mod decide;
 mod deliver;
 mod error;
 mod events;
+mod examine;
 mod journal;
 mod links;
 mod migrate;
@@ -22,11 +24,13 @@ mod open;
 mod page;
 mod probe;
 pub(crate) mod project;
+mod prune;
 mod pushes;
 mod readers;
 mod requests;
 mod rules;
 mod runs;
+mod take_in;
 mod timers;
 mod users;
 mod writer;
@@ -46,6 +50,7 @@ use signoff_core::request::Request;
 use signoff_core::time::{Span, Timestamp};
 use signoff_core::{ConversationId, Name, RequestId, RunId, Tenant};
 
+pub(crate) use self::carry::Source;
 use self::claims::{ClaimReady, ClaimRun, Reap, Release, Renew};
 use self::db::Db;
 use self::deliver::Deliver;
@@ -62,10 +67,11 @@ use crate::encoded::{AppendEntries, CreateRun};
 use crate::entries::write_cursor;
 use crate::{
     AddLink, Append, AuditEntry, BoxFuture, ChangeConversation, Claim, ConversationFilter,
-    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, EndGrant, Ends, Lease,
-    LoadedRun, Mark, Marked, MovePush, MoveWebhook, NewRun, NodeId, Note, NoteLine, Page,
-    PolicyPut, PolicyRecord, Push, PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter,
-    RunRecord, Scope, Store, StoreError, TakePushes, TakeWebhook, User,
+    ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
+    Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
+    NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
+    TakenIn, User,
 };
 
 /// Runs in a `SQLite` file.
@@ -441,5 +447,25 @@ impl Store for SqliteStore {
 
     fn move_push(&self, moved: MovePush) -> BoxFuture<'static, Result<bool, StoreError>> {
         self.writer.submit(moved)
+    }
+
+    fn timers(&self, run: &RunId) -> Result<Vec<(Due, Timestamp)>, StoreError> {
+        timers::of_run(&self.readers.get(), run)
+    }
+
+    fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
+        self.writer.submit(prune)
+    }
+
+    fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {
+        self.writer.submit(take)
+    }
+
+    fn move_out(&self, out: MoveOut) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(out)
+    }
+
+    fn examine(&self, now: Timestamp) -> Result<Examined, StoreError> {
+        examine::examine(&self.readers.get(), now)
     }
 }

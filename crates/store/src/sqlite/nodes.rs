@@ -71,6 +71,16 @@ pub(super) fn find_dead(database: &Path, own: &NodeId) -> Vec<DeadNode> {
         .collect()
 }
 
+/// How many stores have this database open now.
+pub(super) fn count_alive(database: &Path) -> usize {
+    let Ok(files) = std::fs::read_dir(directory(database)) else { return 0 };
+    let is_locked = |file: std::fs::DirEntry| {
+        let file = open(&file.path(), false).ok()?;
+        Some(matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    };
+    files.filter_map(|file| is_locked(file.ok()?)).filter(|locked| *locked).count()
+}
+
 impl DeadNode {
     /// Its leases are gone: nobody needs its file.
     pub(super) fn bury(self) {

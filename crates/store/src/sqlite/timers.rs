@@ -1,6 +1,7 @@
 //! Things that happen by themselves: deadlines of requests and runs, ends of sleeps.
 
 use rusqlite::params;
+use signoff_core::RunId;
 use signoff_core::journal::Input;
 use signoff_core::time::Timestamp;
 
@@ -99,15 +100,40 @@ fn due_at(db: &Db, now: Timestamp, limit: usize) -> Result<Vec<(i64, i64, Due)>,
     let mut rows = statement.query(params![now.0, stored(limit.min(MAX_LIMIT) as u64)])?;
     let mut due = Vec::new();
     while let Some(row) = rows.next()? {
-        let what = match row.get_ref(2)?.as_str().unwrap_or_default() {
-            "timer" => Due::Timer { activation: row.get(3)?, key: row.get::<_, String>(4)?.into() },
-            "request" => Due::Request { request: row.get(3)? },
-            "reminder" => Due::Reminder { request: row.get(3)? },
-            "deferral" => Due::Deferral { request: row.get(3)? },
-            "run" => Due::Run,
-            other => return Err(StoreError::Corrupt(format!("a timer for `{other}`")).into()),
-        };
+        let what = from_row(row, 2)?;
         due.push((row.get(0)?, row.get(1)?, what));
     }
     Ok(due)
+}
+
+/// What a row says, from the column on that has its kind.
+fn from_row(row: &rusqlite::Row<'_>, column: usize) -> Result<Due, StoreError> {
+    Ok(match row.get_ref(column)?.as_str().unwrap_or_default() {
+        "timer" => {
+            let key: String = row.get(column + 2)?;
+            Due::Timer { activation: row.get(column + 1)?, key: key.into() }
+        }
+        "request" => Due::Request { request: row.get(column + 1)? },
+        "reminder" => Due::Reminder { request: row.get(column + 1)? },
+        "deferral" => Due::Deferral { request: row.get(column + 1)? },
+        "run" => Due::Run,
+        other => return Err(StoreError::Corrupt(format!("a timer for `{other}`"))),
+    })
+}
+
+/// What is to come in a run.
+pub(super) fn of_run(
+    connection: &rusqlite::Connection,
+    run: &RunId,
+) -> Result<Vec<(Due, Timestamp)>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT t.due_at, t.what, t.number, t.key FROM runs u JOIN timers t ON t.run = u.no
+         WHERE u.id = ?1 ORDER BY t.due_at, t.no",
+    )?;
+    let mut rows = statement.query(params![run.as_str()])?;
+    let mut timers = Vec::new();
+    while let Some(row) = rows.next()? {
+        timers.push((from_row(row, 1)?, Timestamp(row.get(0)?)));
+    }
+    Ok(timers)
 }
