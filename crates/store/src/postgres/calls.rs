@@ -187,6 +187,15 @@ impl Store for PostgresStore {
         self.read(async |conn| audit::lines(conn, tenant, after, limit).await)
     }
 
+    fn audit_back(
+        &self,
+        tenant: Option<&Tenant>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        self.read(async |conn| audit::lines_back(conn, tenant, before, limit).await)
+    }
+
     fn mark(&self, mark: Mark) -> BoxFuture<'static, Result<Marked, StoreError>> {
         self.writer.submit(mark)
     }

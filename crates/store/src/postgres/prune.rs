@@ -6,9 +6,9 @@ use super::audit::add_line;
 use super::batch::Batch;
 use super::columns::{Columns as _, stored};
 use super::error::Stop;
+use super::job::Command;
 use super::text::Text;
 use super::touches::Touches;
-use super::writer::Command;
 use crate::upkeep::MAX_LOOKED_AT;
 use crate::{Prune, Pruned, PrunedRun, StoreError};
 
