@@ -176,6 +176,11 @@ impl App {
         self.config()?.channels()
     }
 
+    /// The chat or the mailboxes of this name.
+    pub(crate) fn channel(&self, name: &str) -> Result<Arc<dyn Channel>> {
+        self.config()?.channel(name)
+    }
+
     /// How MCP clients are answered.
     pub(crate) fn mcp_server(&self) -> Result<McpSettings> {
         self.config()?.mcp_server()

@@ -442,7 +442,7 @@ pub(crate) struct WebhookArgs {
 pub(crate) enum WebhookCommand {
     /// Send an event that says nothing (`ping`), once, and print what is answered
     Test {
-        /// The webhook: NAME of [webhooks.NAME] in signoff.toml
+        /// The webhook: NAME of [webhooks.NAME] in signoff.toml, or channel:NAME of [channels.NAME]
         name: String,
     },
 }

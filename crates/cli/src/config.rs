@@ -211,11 +211,22 @@ impl Config {
         for (name, config) in &self.webhooks {
             all.push(Arc::new(webhook(name, config)?));
         }
-        for (name, config) in &self.channels {
-            let made = config.channel(name, &self.folder, |variable| std::env::var(variable).ok());
-            all.push(made.map_err(|problem| Failure::usage(printable(&problem)))?);
+        for name in self.channels.keys() {
+            all.push(self.channel(name)?);
         }
         Ok(all)
+    }
+
+    /// The chat or the mailboxes of this name.
+    pub(crate) fn channel(&self, name: &str) -> Result<Arc<dyn Channel>> {
+        let Some(config) = self.channels.get(name) else {
+            let shown = printable_line(name);
+            return Err(Failure::usage(format!("there is no channel `{shown}`"))
+                .hint("[channels.NAME] in signoff.toml names one")
+                .into());
+        };
+        let made = config.channel(name, &self.folder, |variable| std::env::var(variable).ok());
+        Ok(made.map_err(|problem| Failure::usage(printable(&problem)))?)
     }
 
     /// The one of this name.

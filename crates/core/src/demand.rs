@@ -110,7 +110,7 @@ fn any(each: &ComprehensionExpr, variable: &str) -> Option<Demand> {
 }
 
 /// The fields below the variable, outermost first.
-fn path(node: &IdedExpr, variable: &str) -> Option<Vec<String>> {
+pub(crate) fn path(node: &IdedExpr, variable: &str) -> Option<Vec<String>> {
     let mut fields = Vec::new();
     let mut at = node;
     loop {
@@ -128,14 +128,16 @@ fn path(node: &IdedExpr, variable: &str) -> Option<Vec<String>> {
     }
 }
 
-fn text(node: &IdedExpr) -> Option<String> {
+/// The text that is written there.
+pub(crate) fn text(node: &IdedExpr) -> Option<String> {
     match &node.expr {
         Node::Literal(LiteralValue::String(text)) => Some(text.inner().to_owned()),
         _ => None,
     }
 }
 
-fn whole(node: &IdedExpr) -> Option<i64> {
+/// The whole number that is written there.
+pub(crate) fn whole(node: &IdedExpr) -> Option<i64> {
     match &node.expr {
         Node::Literal(LiteralValue::Int(number)) => Some(*number.inner()),
         _ => None,

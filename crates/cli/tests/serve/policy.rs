@@ -304,6 +304,42 @@ async fn a_judge_can_only_lead_to_asking() {
     }
 }
 
+/// It clears only where the operator lets it, only what no gate insists on, and only if it is there and sure.
+#[tokio::test]
+async fn a_judge_clears_nothing_that_a_gate_insists_on() {
+    let harmless = r#"'{"risk":0.1,"outcome":"allow","uncertainty":0,"rationale":"fine"}'"#;
+    let risky = r#"'{"risk":0.9,"outcome":"allow","uncertainty":0,"rationale":"hm"}'"#;
+    let (smart, always) = ("ask: smart", "ask: always");
+    for (ask, judge, verdict, asks) in [
+        (smart, "judge: { clears: true }", harmless, false),
+        (smart, "judge: { clears: false }", harmless, true),
+        (always, "judge: { clears: true }", harmless, true),
+        (smart, "judge: { clears: true }", risky, true),
+        (smart, "judge: { clears: true }", "'who knows'", true),
+    ] {
+        let place = Place::new();
+        let gates = format!(
+            "  - {{ name: looks, when: action.tool == 'read_file', {ask} }}\nsmart: {{ {judge} }}\n"
+        );
+        let script = format!(
+            "- {{ agent: judge, text: {verdict} }}\n\
+             - {{ agent: clerk, turn: 1, call: [{{ tool: read_file, arguments: {{ path: secret.txt }} }}] }}\n\
+             - {{ agent: clerk, turn: 2, text: done }}\n"
+        );
+        std::fs::create_dir_all(place.path("workspace")).unwrap();
+        std::fs::write(place.path("workspace/secret.txt"), "x").unwrap();
+        let server = clerk(&place, &gates, &script);
+        let run = server.start("clerk", "go").await;
+        let rested = server.at_rest(&run).await;
+        assert_eq!(rested["status"] == "waiting", asks, "{ask} {judge} {verdict}: {rested}");
+        if !asks {
+            let said = lines(&server).await;
+            let cleared = said.iter().any(|line| line.to_string().contains("judge_cleared"));
+            assert!(cleared, "it is on record: {said:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn after_three_denials_everything_is_asked_for() {
     let place = Place::new();

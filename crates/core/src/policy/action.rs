@@ -199,8 +199,18 @@ impl Action {
         }
     }
 
+    /// The whole number that conditions see at a path, if it is one.
+    pub(super) fn number_at(&self, path: &[String]) -> Option<i64> {
+        match path {
+            [field] if field == "step" => self.step.map(i64::from),
+            [counts, name] if counts == "counts" => self.counts.named(name).map(i64::from),
+            [arguments, name] if arguments == "arguments" => self.arguments.get(name)?.as_i64(),
+            _ => None,
+        }
+    }
+
     /// The text that conditions see at a path, if it is text.
-    fn text_at(&self, path: &[String]) -> Option<&str> {
+    pub(super) fn text_at(&self, path: &[String]) -> Option<&str> {
         match path {
             [field] => match field.as_str() {
                 "kind" => Some(self.kind.as_str()),

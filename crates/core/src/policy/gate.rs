@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Checkpoint, FIELDS, Needs};
+use super::{Action, Checkpoint, FIELDS, Needs, Quick};
 use crate::deciders::Who;
 use crate::decision::Siblings;
 use crate::demand::Demand;
@@ -131,6 +131,8 @@ pub struct Gate {
     pub(crate) about: About,
     /// What must hold for its condition to hold.
     pub(crate) demands: Vec<Demand>,
+    /// Its condition, as far as it is plain.
+    pub(crate) quick: Quick,
     /// What of an action its condition asks for.
     pub(crate) needs: Needs,
 }
@@ -189,13 +191,13 @@ impl Gate {
         }
         match about {
             Some(about) if problems.is_empty() => {
-                let (demands, needs) = match &about {
+                let (demands, quick, needs) = match &about {
                     About::Checkpoint(_) => Default::default(),
                     About::Condition(expr) | About::Both(_, expr) => {
-                        (Demand::of(expr, "action"), Needs::of(expr))
+                        (Demand::of(expr, "action"), Quick::of(expr), Needs::of(expr))
                     }
                 };
-                Ok(Self { file, about, demands, needs })
+                Ok(Self { file, about, demands, quick, needs })
             }
             _ => Err(problems),
         }

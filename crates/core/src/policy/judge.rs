@@ -286,9 +286,14 @@ impl Gate {
         if !self.demands.iter().all(|demand| action.may_meet(demand)) {
             return (false, None);
         }
-        let condition = |expr: &crate::expr::Expr| match expr.holds_in(scope()) {
-            Ok(holds) => (holds, None),
-            Err(problem) => (true, Some(problem)),
+        let condition = |expr: &crate::expr::Expr| {
+            if let Some(holds) = self.quick.holds(action) {
+                return (holds, None);
+            }
+            match expr.holds_in(scope()) {
+                Ok(holds) => (holds, None),
+                Err(problem) => (true, Some(problem)),
+            }
         };
         match &self.about {
             About::Checkpoint(checkpoint) => (checkpoint.covers(action), None),

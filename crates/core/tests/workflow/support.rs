@@ -76,6 +76,7 @@ pub(crate) fn known() -> Known<'static> {
         remotes: vec!["refunds", "travel-desk"],
         workflows: None,
         models: Some(vec!["default", "fast"]),
+        taken: vec!["ask_human"],
     }
 }
 

@@ -95,6 +95,9 @@ pub trait Channel: Send + Sync + std::fmt::Debug {
 
     /// Tells some news once, in its own words.
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome>;
+
+    /// Whether it can be reached and lets us in; if not, why. Says as little as it can.
+    fn reach(&self) -> BoxFuture<'_, Result<(), String>>;
 }
 
 /// Which news somebody wants.

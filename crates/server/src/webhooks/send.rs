@@ -5,6 +5,7 @@ use std::time::Duration;
 use signoff_core::{Name, Timestamp};
 use signoff_net::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use signoff_net::{Method, NetError, Request, Response, StatusCode};
+use signoff_runtime::{Clock as _, SystemClock, new_id};
 
 use super::channel::{BoxFuture, Channel, Desk, Filter, News, Outcome};
 use super::config::Webhook;
@@ -28,6 +29,16 @@ impl Channel for Webhook {
         Box::pin(async move {
             let message = Message::plain(news);
             outcome(self.post(&message, desk.now()).await)
+        })
+    }
+
+    fn reach(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            match self.ping(&new_id(), SystemClock.now()).await {
+                Ok(200..=299) => Ok(()),
+                Ok(status) => Err(format!("it answers {status}")),
+                Err(error) => Err(error.to_string()),
+            }
         })
     }
 }

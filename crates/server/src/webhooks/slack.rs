@@ -10,7 +10,7 @@ mod card;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use signoff_core::Name;
 use signoff_net::header::{CONTENT_TYPE, HeaderValue};
 use signoff_net::{Client, Method, NetError, Request, StatusCode, Url};
@@ -111,9 +111,9 @@ impl Slack {
     }
 
     /// Posts to an incoming webhook.
-    async fn post(&self, url: &Url, news: &News) -> Result<StatusCode, NetError> {
+    async fn post(&self, url: &Url, said: &Value) -> Result<StatusCode, NetError> {
         let mut request = Request::new(Method::POST, url.clone());
-        request.body = self.card(news).to_string().into();
+        request.body = said.to_string().into();
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let response = self.client.send(request).await?;
         let status = response.status();
@@ -134,8 +134,26 @@ impl Channel for Slack {
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
             match &self.way {
-                Way::Incoming(url) => outcome(self.post(url, news).await),
+                Way::Incoming(url) => outcome(self.post(url, &self.card(news)).await),
                 Way::Bot(bot) => bot.tell(self, news, desk).await,
+            }
+        })
+    }
+
+    /// An incoming webhook can do nothing but post; a bot is only asked who it is.
+    fn reach(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            match &self.way {
+                Way::Incoming(url) => {
+                    let said = json!({ "text": "Signoff can post here." });
+                    match outcome(self.post(url, &said).await) {
+                        Outcome::Later(why) | Outcome::Gone(why) | Outcome::Refused(why) => {
+                            Err(why)
+                        }
+                        Outcome::Taken(_) | Outcome::Partly => Ok(()),
+                    }
+                }
+                Way::Bot(bot) => bot.reach(self).await,
             }
         })
     }

@@ -131,6 +131,8 @@ async fn what_slack_refuses_comes_again_or_another_way_or_never() {
     let errors = &["ratelimited", "", "message_not_found", "", "invalid_blocks"];
     let (place, receiver) = (Place::new(), api(errors));
     let server = serve(&place, receiver.port, "");
+    let test =
+        || place.command(&["webhook", "test", "channel:team"]).env(ENV, TOKEN).output().unwrap();
     let first = server.pending(&server.start("ask", "x").await).await;
     // Refused for now, then taken.
     receiver.until(|receiver| receiver.sent().len() == 2).await;
@@ -151,6 +153,11 @@ async fn what_slack_refuses_comes_again_or_another_way_or_never() {
     let refused = r#"webhook="channel:team",outcome="refused"} 1"#;
     assert!(metrics.as_str().unwrap().contains(refused), "{metrics}");
     assert!(server.stop().stderr.contains("it answers `invalid_blocks`"));
+    let tried = test();
+    assert_eq!(String::from_utf8(tried.stdout).unwrap(), "channel:team can be reached\n");
+    assert_eq!(receiver.sent()[6].path, "/api/auth.test");
+    receiver.down();
+    assert_eq!(test().status.code(), Some(1));
 }
 
 #[test]

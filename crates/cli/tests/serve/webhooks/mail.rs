@@ -3,12 +3,12 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use signoff_testkit::peers;
-use signoff_testkit::process::Process;
+use signoff_testkit::process::{Ended, PATIENCE, Process};
 
 use crate::access::{add, get, post};
 use crate::deciders::pending;
@@ -75,6 +75,12 @@ fn serve(place: &Place) -> Server {
     place.serve_in(&[PASSWORD], &[])
 }
 
+/// Whether the mail server is reached with this password.
+fn tried(place: &Place, password: &str) -> Ended {
+    let mut command = place.command(&["webhook", "test", "channel:post"]);
+    Process::start(command.env(ENV, password)).wait()
+}
+
 /// The mails so far, by whom they went to.
 fn addressed<'a>(mails: &'a [Value], address: &str) -> &'a Value {
     let found: Vec<&Value> = mails.iter().filter(|mail| mail["to"] == json!([address])).collect();
@@ -106,7 +112,7 @@ async fn a_mail_asks_and_its_answer_says_what_was_decided() {
     let (ops, own) = (addressed(&mails, "ops@example.com"), addressed(&mails, "ann@example.com"));
     for mail in [ops, own] {
         let subject = text(&mail["headers"]["subject"]);
-        assert!(subject.starts_with("loud: Pay? Bcc: eve@example.com now ⟨U+202E⟩"), "{subject}");
+        assert!(subject.starts_with("loud: Pay?␍ Bcc: eve@example.com now ⟨U+202E⟩"), "{subject}");
         let names = mail["names"].as_array().unwrap();
         assert!(!names.contains(&json!("bcc")), "no header was slipped in: {names:?}");
         assert_eq!(mail["headers"]["auto-submitted"], "auto-generated");
@@ -160,8 +166,12 @@ async fn it_is_sent_encrypted_and_signed_in() {
         assert_eq!((&mail["user"], &mail["tls"]), (&json!("signoff"), &json!(true)), "{mail}");
         assert!(said(&mail).contains(&request) && said(&mail).contains("/decide/"), "{mail}");
         drop(server);
+        assert_eq!(tried(&place, "hunter2").exits(0).stdout, ["channel:post can be reached"]);
+        let wrong = tried(&place, "hunter3").exits(1).stderr;
+        assert!(wrong.contains("it answers 535") && !wrong.contains("hunter3"), "{wrong}");
         // Whom nobody vouches for gets nothing; it comes once somebody does.
         configure(&place, port, tls, people);
+        let _ = tried(&place, "hunter2").exits(1);
         let server = serve(&place);
         server.pending(&server.start("ask", "x").await).await;
         tokio::time::sleep(Duration::from_secs(2)).await;
@@ -179,30 +189,48 @@ async fn a_mail_server_that_is_down_misses_nothing_and_gets_nothing_twice() {
     configure(&place, port, "none", "to = [\"ops@example.com\"]\n");
     let server = serve(&place);
     let first = server.pending(&server.start("ask", "x").await).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    delivered(&server, "failed", 1).await;
     server.process.kill();
-    let server = serve(&place);
     let mut smtp = Smtp::start(&place, port, "none");
+    let server = serve(&place);
     let mail = smtp.mail();
     assert!(said(&mail).contains(&first), "{mail}");
-    // It was settled before anybody could be told that it waits: that is told, and only that.
+    delivered(&server, "delivered", 1).await;
+    // Down again, while the server goes on. What was settled before anybody could be told that it waits is told once.
     smtp.process.kill();
     server.decide(&first, &json!({ "decision": "approve" })).await;
     let second = server.pending(&server.start("ask", "x").await).await;
     server.decide(&second, &json!({ "decision": "reject" })).await;
-    server.process.kill();
+    delivered(&server, "failed", 1).await;
     let mut smtp = Smtp::start(&place, port, "none");
-    let server = serve(&place);
     for (request, how) in [(&first, "approve"), (&second, "reject")] {
         let mail = smtp.mail();
         assert!(said(&mail).starts_with(&format!("Decided by local: {how}")), "{mail}");
         assert!(said(&mail).contains(request.as_str()), "{mail}");
     }
+    delivered(&server, "delivered", 4).await;
     server.process.kill();
     let server = serve(&place);
     let third = server.pending(&server.start("ask", "x").await).await;
     let mail = smtp.mail();
     assert!(said(&mail).contains(&third), "nothing came twice: {mail}");
+}
+
+/// Waits until so many attempts had this outcome.
+async fn delivered(server: &Server, outcome: &str, count: u64) {
+    let name = format!(
+        "signoff_webhook_deliveries_total{{webhook=\"channel:post\",outcome=\"{outcome}\"}} "
+    );
+    let since = Instant::now();
+    loop {
+        let metrics = text(&server.read("/metrics").await);
+        let found = metrics.lines().find_map(|line| line.strip_prefix(&name)?.parse::<u64>().ok());
+        if found.is_some_and(|found| found >= count) {
+            return;
+        }
+        assert!(since.elapsed() < PATIENCE, "{metrics}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::test]
@@ -228,12 +256,7 @@ async fn who_cannot_be_reached_harms_nobody() {
     configure(&place, port, "none", "to = [\"gone@example.com\"]\n");
     let server = serve(&place);
     server.pending(&server.start("ask", "x").await).await;
-    let refused = r#"signoff_webhook_deliveries_total{webhook="channel:post",outcome="refused"} 1"#;
-    let since = std::time::Instant::now();
-    while !server.read("/metrics").await.as_str().unwrap().contains(refused) {
-        assert!(since.elapsed() < signoff_testkit::process::PATIENCE);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    delivered(&server, "refused", 1).await;
     assert!(server.stop().stderr.contains("it was refused for good, and is given up"));
 }
 

@@ -46,7 +46,7 @@ class Handler:
             "html": body(mail, "html"),
             "defects": [repr(defect) for defect in defects],
             "user": (session.auth_data or b"").decode(),
-            "tls": session.ssl is not None,
+            "tls": server.transport.get_extra_info("ssl_object") is not None,
         }
         print(json.dumps(told), flush=True)
         return "250 taken"

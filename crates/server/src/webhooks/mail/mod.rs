@@ -39,6 +39,9 @@ const AT_ONCE: Duration = Duration::from_secs(10);
 /// Answers that are not about the mail or its reader, but about us: that can be put right.
 const OURS: [u16; 8] = [500, 502, 503, 504, 530, 534, 535, 538];
 
+/// What is said of a mail server that says nothing.
+const LATE: &str = "the mail server does not answer in time";
+
 /// Mailboxes that can be told. Its `Debug` shows neither the password nor where they are.
 pub(super) struct Mail {
     name: Name,
@@ -98,6 +101,18 @@ impl Channel for Mail {
 
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
         Box::pin(self.send(news, desk))
+    }
+
+    /// Connects and signs in; no mail is sent.
+    fn reach(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            match tokio::time::timeout(TIMEOUT, self.transport.test_connection()).await {
+                Ok(Ok(true)) => Ok(()),
+                Ok(Ok(false)) => Err("it does not answer as a mail server does".to_owned()),
+                Ok(Err(error)) => Err(problem(&error)),
+                Err(_) => Err(LATE.to_owned()),
+            }
+        })
     }
 }
 
@@ -186,7 +201,7 @@ impl Mail {
         match tokio::time::timeout(TIMEOUT, self.transport.send(mail)).await {
             Ok(Ok(_)) => Sent::Taken,
             Ok(Err(error)) => failed(&error),
-            Err(_) => Sent::Down("the mail server does not answer in time".to_owned()),
+            Err(_) => Sent::Down(LATE.to_owned()),
         }
     }
 
@@ -269,10 +284,15 @@ impl Mail {
     }
 }
 
-/// What an error means. What the server says in words may have addresses in it, and stays out.
+/// What went wrong. What the server says in words may have addresses in it, and stays out.
+fn problem(error: &smtp::Error) -> String {
+    error.status().map_or_else(|| error.to_string(), |code| format!("it answers {code}"))
+}
+
+/// What an error means.
 fn failed(error: &smtp::Error) -> Sent {
-    let Some(code) = error.status() else { return Sent::Down(error.to_string()) };
-    let problem = format!("it answers {code}");
+    let problem = problem(error);
+    let Some(code) = error.status() else { return Sent::Down(problem) };
     let ours = OURS.iter().any(|ours| *ours == u16::from(code));
     match (error.is_permanent(), ours) {
         (true, true) => Sent::Down(problem),

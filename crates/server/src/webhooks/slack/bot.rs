@@ -119,6 +119,15 @@ impl Bot {
         }
     }
 
+    /// Whether the token counts.
+    pub(super) async fn reach(&self, slack: &Slack) -> Result<(), String> {
+        match self.call(slack, "auth.test", &json!({})).await {
+            Ok(_) => Ok(()),
+            Err(Refused::Later(problem)) => Err(problem),
+            Err(Refused::Word(word)) => Err(format!("it answers `{word}`")),
+        }
+    }
+
     async fn post(
         &self,
         slack: &Slack,
