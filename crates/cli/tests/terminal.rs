@@ -9,9 +9,13 @@ mod chat;
 mod garbage;
 #[path = "terminal/inbox.rs"]
 mod inbox;
+#[path = "terminal/people.rs"]
+mod people;
 #[path = "terminal/plain.rs"]
 mod plain;
 #[path = "terminal/run.rs"]
 mod run;
 #[path = "terminal/support.rs"]
 mod support;
+#[path = "terminal/typing.rs"]
+mod typing;

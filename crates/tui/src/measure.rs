@@ -1,7 +1,5 @@
 //! How long the inbox takes for a frame when many wait. For `signoff bench` and a test.
 
-use std::time::Instant;
-
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -27,16 +25,16 @@ pub struct Frames {
     pub change: Vec<f64>,
 }
 
-/// Measures an inbox of so many requests.
-pub fn frames(count: u32, samples: u32) -> Frames {
+/// Measures an inbox of so many requests by a clock in milliseconds.
+pub fn frames(count: u32, samples: u32, clock: impl Fn() -> f64) -> Frames {
     let mut inbox = Inbox::new("me", Theme::Dark, true, NOW);
     inbox.update(Told::Loaded(Ok((0..count).map(request).collect())));
     let Ok(mut terminal) = Terminal::new(TestBackend::new(160, 50));
     let mut timed = |told: Told| {
-        let since = Instant::now();
+        let since = clock();
         inbox.update(told);
         let Ok(_) = terminal.draw(|frame| inbox.draw(frame));
-        since.elapsed().as_secs_f64() * 1e3
+        clock() - since
     };
     let mut press = |code| timed(Told::Input(Input::Key(KeyEvent::new(code, KeyModifiers::NONE))));
     let mut frames = Frames::default();

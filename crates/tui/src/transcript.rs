@@ -157,7 +157,8 @@ impl Transcript {
     /// What agents are saying and have not said yet. What was on its way when the whole came is not shown again.
     pub(crate) fn live(&self) -> impl DoubleEndedIterator<Item = &(String, String)> {
         self.saying.iter().filter(|(who, saying)| {
-            let said = self.items.iter().rev().take(12).find_map(|item| match item {
+            let run = &self.items[self.from.min(self.items.len())..];
+            let said = run.iter().rev().find_map(|item| match item {
                 Item::Agent { agent, text } if agent == who => Some(text),
                 _ => None,
             });

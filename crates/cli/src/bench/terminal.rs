@@ -1,5 +1,7 @@
 //! How long a frame of the inbox takes with many requests in it.
 
+use std::time::Instant;
+
 use serde_json::json;
 use signoff_tui::measure;
 
@@ -8,7 +10,8 @@ use super::{BenchArgs, Records};
 
 pub(crate) fn frames(args: &BenchArgs, records: &mut Records) -> anyhow::Result<()> {
     let count = u32::try_from(args.parked)?;
-    let frames = measure::frames(count, 200);
+    let begun = Instant::now();
+    let frames = measure::frames(count, 200, || begun.elapsed().as_secs_f64() * 1e3);
     for (case, samples) in
         [("scroll", &frames.scroll), ("search", &frames.search), ("change", &frames.change)]
     {

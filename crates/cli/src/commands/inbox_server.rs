@@ -36,6 +36,7 @@ pub(crate) async fn list(app: &App, url: &str, args: &InboxListArgs) -> Result<E
         workflow: args.workflow.clone(),
         agent: args.agent.clone(),
         text: args.search.clone(),
+        deferred: args.deferred.then_some(true),
         ..Filter::pending()
     };
     let found = server.all_requests(&filter).await.map_err(|error| refused(&error))?;

@@ -66,7 +66,12 @@ fn serve(
         count
     };
     // Whoever asked may be gone.
-    let _ = stream.write_all(&answer(&what, &body, count));
+    let answer = answer(&what, &body, count);
+    let _ = stream.write_all(&answer);
+    if String::from_utf8_lossy(&answer).contains(HOLD) {
+        // The line stays open although all is said.
+        std::thread::sleep(std::time::Duration::from_mins(5));
+    }
 }
 
 pub(crate) fn json(value: &Value) -> Vec<u8> {
@@ -82,6 +87,9 @@ pub(crate) fn stream(text: &str) -> Vec<u8> {
 fn missing() -> Vec<u8> {
     b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec()
 }
+
+/// A comment after which a stream is held open.
+pub(crate) const HOLD: &str = ": held open\n\n";
 
 const EVIL: &str = "\u{1b}]0;owned\u{7}\u{1b}[2Jhi \u{202e}there";
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Place, Screen, Server};
+use crate::support::{Place, Screen, Server, cpu};
 
 fn inbox(place: &Place, server: &Server, size: (u16, u16)) -> Screen {
     place.open(&["inbox", "--server", &server.url], &[], size)
@@ -133,14 +133,6 @@ async fn it_calls_when_nobody_looks_and_rests_when_nothing_happens() {
     tokio::time::sleep(Duration::from_secs(3)).await;
     let used = cpu(screen.pid()).saturating_sub(before);
     assert!(used < Duration::from_millis(150), "{used:?} of 3 s while idle");
-}
-
-/// How long a process has computed.
-fn cpu(pid: u32) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-    Duration::from_millis(ticks * 10)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::garbage::{Fake, stream};
+use crate::garbage::{Fake, HOLD, stream};
 use crate::support::Place;
 
 fn event(value: &Value) -> String {
@@ -86,6 +86,79 @@ fn a_question_turns_it_to_a_workflow() {
     let sent = fake.sent.lock().unwrap().clone();
     let answer: Value = serde_json::from_str(&sent[1].2).unwrap();
     assert_eq!(answer["responses"], json!({ "req-7": "green" }));
+}
+
+/// What other clients of such endpoints get wrong: text that is none, failures that are not told, data over several lines,
+/// ends that are not seen, turns that cannot be stopped.
+#[test]
+fn only_the_answer_is_shown_and_a_turn_ends_and_can_be_stopped() {
+    let named = |kind: &str, more: Value| {
+        let mut told = more;
+        told["type"] = kind.into();
+        event(&told)
+    };
+    let fake = Fake::start(move |_, _, count| match count {
+        0 => stream(&format!(
+            "{}{}{}{}event: response.output_text.delta\ndata: {{\"type\": \"response.output_text.delta\",\ndata: \"delta\": \"D1 two lines\"}}\n\n{}data: [DONE]\n\n{HOLD}",
+            named("response.reasoning_text.delta", json!({ "delta": "THOUGHTS" })),
+            named("response.function_call_arguments.delta", json!({ "delta": "{\"leak\":1}" })),
+            named(
+                "response.output_item.done",
+                json!({ "item": { "type": "message", "content": "TWICE" } })
+            ),
+            named("response.output_text.done", json!({ "text": "D1 two lines" })),
+            named("response.completed", json!({ "response": {} })),
+        )),
+        1 => stream(&named(
+            "response.failed",
+            json!({ "response": { "error": { "message": "over budget" } } }),
+        )),
+        2 => stream(&format!(
+            "data: this is no JSON\n\n{}event: surprise\ndata: {{}}\n\n{}",
+            delta("Still "),
+            delta("here.")
+        )),
+        3 => {
+            b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec()
+        }
+        4 => stream(&format!("{}{HOLD}", delta("This goes on and"))),
+        _ => stream(&format!("{}data: [DONE]\n\n", delta("Fresh."))),
+    });
+    let place = Place::new();
+    let base = format!("{}/v1", fake.url);
+    let env = [("OPENAI_BASE_URL", &*base), ("OPENAI_MODEL", "small")];
+    let mut screen = place.open(&["chat"], &env, (90, 40));
+    screen.shows("You talk to small");
+    screen.say("one");
+    let shown = screen.shows("D1 two lines");
+    // The turn is over with what says so, and not only when the line is closed.
+    screen.shows("idle");
+    for leak in ["THOUGHTS", "leak", "TWICE"] {
+        assert!(!shown.contains(leak), "{shown}");
+    }
+    assert_eq!(screen.text().matches("D1 two lines").count(), 1);
+    screen.say("two");
+    screen.shows("! over budget");
+    screen.say("three");
+    let shown = screen.shows("Still here.");
+    assert!(shown.contains("not JSON: this is no JSON") && shown.contains("`surprise`"), "{shown}");
+    screen.say("four");
+    screen.shows("401");
+    screen.say("five");
+    screen.shows("This goes on and");
+    screen.shows("running");
+    screen.say("/cancel");
+    screen.shows("not listened to any more");
+    screen.shows("idle");
+    // A new conversation sends nothing of the old one.
+    screen.say("/new");
+    screen.shows("a new conversation begins");
+    screen.say("six");
+    screen.shows("Fresh.");
+    let last: Value = serde_json::from_str(&fake.sent.lock().unwrap().last().unwrap().2).unwrap();
+    assert_eq!(last["input"], json!([{ "role": "user", "content": "six" }]));
+    screen.say("/exit");
+    assert_eq!(screen.ends().0, 0);
 }
 
 /// The same conversation over two dialects of the real server.

@@ -24,7 +24,8 @@ fn a_run_asks_with_forms() {
     screen.shows("[▸Approve◂]");
     screen.keys("\r");
     screen.shows("dietary");
-    // Whoever rather types a line does.
+    // Whoever rather types a line does, once the form is there.
+    screen.shows("Esc types it instead");
     screen.keys("\u{1b}");
     screen.shows("type the answer");
     screen.keys("vegan\r");

@@ -146,6 +146,12 @@ struct Seen {
     over: bool,
 }
 
+/// What a terminal shows, line by line, without what stands empty at the end of each.
+fn shown(parser: &vt100::Parser) -> String {
+    let contents = parser.screen().contents();
+    contents.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
 /// A terminal with the binary on it. Killed when dropped.
 pub(crate) struct Screen {
     child: Box<dyn Child + Send + Sync>,
@@ -198,7 +204,7 @@ impl Screen {
         let since = Instant::now();
         let mut seen = self.seen.0.lock().unwrap();
         loop {
-            let text = seen.parser.screen().contents();
+            let text = shown(&seen.parser);
             if fits(&text) {
                 return text;
             }
@@ -221,7 +227,21 @@ impl Screen {
     }
 
     pub(crate) fn text(&self) -> String {
-        self.seen.0.lock().unwrap().parser.screen().contents()
+        shown(&self.seen.0.lock().unwrap().parser)
+    }
+
+    /// Waits until this was written, seen or not, and gives all of it.
+    #[track_caller]
+    pub(crate) fn writes(&self, text: &str) -> String {
+        let since = Instant::now();
+        loop {
+            let written = String::from_utf8_lossy(&self.bytes()).into_owned();
+            if written.contains(text) {
+                return written;
+            }
+            assert!(since.elapsed() < PATIENCE, "{text:?} is not written");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// All that was written so far.
@@ -288,4 +308,12 @@ impl Drop for Screen {
     fn drop(&mut self) {
         let _ = self.child.kill();
     }
+}
+
+/// How long a process has computed.
+pub(crate) fn cpu(pid: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+    Duration::from_millis(ticks * 10)
 }

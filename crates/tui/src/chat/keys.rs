@@ -3,7 +3,6 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::Value;
 
-use super::commands::ALL;
 use super::{Chat, Effect, Focus, MAX_HISTORY, Phase, Picked};
 use crate::form::{self, Reply};
 
@@ -29,7 +28,9 @@ impl Chat {
                     Focus::Help => {
                         match key.code {
                             KeyCode::Up => self.help_at = self.help_at.saturating_sub(1),
-                            KeyCode::Down => self.help_at = (self.help_at + 1).min(ALL.len()),
+                            KeyCode::Down => {
+                                self.help_at = (self.help_at + 1).min(self.help_most.get())
+                            }
                             _ => self.focus = Focus::Composer,
                         }
                         Vec::new()
@@ -48,7 +49,7 @@ impl Chat {
                 self.panel_scrolled = Some(seen.moved(if back { -5 } else { 5 }));
             }
             Focus::Help if back => self.help_at = self.help_at.saturating_sub(PAGE),
-            Focus::Help => self.help_at = (self.help_at + PAGE).min(ALL.len()),
+            Focus::Help => self.help_at = (self.help_at + PAGE).min(self.help_most.get()),
             _ if back => self.scroll_back(PAGE),
             _ => self.scroll_on(PAGE),
         }
@@ -84,6 +85,13 @@ impl Chat {
                 }
             }
             KeyCode::Tab => self.show_panel(),
+            // What was typed before is gone through as a whole, commands too.
+            KeyCode::Up if self.history_at.is_some() && self.editor.at_edges().0 => {
+                self.remember_back();
+            }
+            KeyCode::Down if self.history_at.is_some() && self.editor.at_edges().1 => {
+                self.remember_on();
+            }
             KeyCode::Up if !completions.is_empty() => {
                 self.completion = self.completion.saturating_sub(1);
             }

@@ -5,6 +5,7 @@ mod answering;
 mod commands;
 mod keys;
 mod perform;
+mod phase;
 mod plain;
 mod running;
 mod scroll;
@@ -31,6 +32,7 @@ use crate::transcript::Transcript;
 use scroll::Place;
 
 pub use perform::Performer;
+pub use phase::Phase;
 pub use plain::Plain;
 pub use told::{Effect, Told};
 
@@ -38,31 +40,6 @@ pub use told::{Effect, Told};
 const ARMED_AFTER: u64 = 300;
 /// How many texts are kept to be typed again.
 const MAX_HISTORY: usize = 500;
-
-/// Where the conversation stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Nothing is under way.
-    Idle,
-    /// A run is at work.
-    Running,
-    /// It waits for a person.
-    Awaiting,
-    /// It was answered, and has not moved yet.
-    Continuing,
-}
-
-impl Phase {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Running => "running",
-            Self::Awaiting => "awaiting an answer",
-            Self::Continuing => "continuing",
-        }
-    }
-}
 
 /// Where keys go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +128,8 @@ pub struct Chat {
     panel_scrolled: Option<usize>,
     panel_seen: Cell<Extent>,
     help_at: usize,
+    /// How far the help can be scrolled, as it was last shown.
+    help_most: Cell<usize>,
     saved: Saved,
     /// What is wrong with the way to the server.
     lost: Option<String>,
@@ -195,6 +174,7 @@ impl Chat {
             panel_scrolled: None,
             panel_seen: Cell::default(),
             help_at: 0,
+            help_most: Cell::new(0),
             saved,
             lost: None,
             notice: None,
@@ -271,16 +251,6 @@ impl Chat {
     /// It is this late.
     pub fn at(&mut self, now: Timestamp) {
         self.now = now;
-    }
-
-    /// It stands there from now on.
-    fn turn_to(&mut self, phase: Phase) {
-        // What was answered goes on: it is the same run that is at work.
-        let works = |phase| matches!(phase, Phase::Running | Phase::Continuing);
-        if self.phase != phase && !(works(self.phase) && works(phase)) {
-            self.since = self.now;
-        }
-        self.phase = phase;
     }
 
     fn say(&mut self, text: impl Into<String>, bad: bool) {

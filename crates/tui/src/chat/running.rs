@@ -48,6 +48,10 @@ impl Chat {
 
     pub(super) fn happened(&mut self, run: &RunId, event: RunEvent) -> Vec<Effect> {
         let current = self.run.as_ref() == Some(run);
+        if self.run.is_none() {
+            // Something that was on its way when the conversation was let go of.
+            return Vec::new();
+        }
         match event {
             RunEvent::Entry(entry, request) => {
                 self.lost = None;

@@ -47,7 +47,10 @@ impl Chat {
         match self.focus {
             Focus::Composer => self.draw_completions(frame, status),
             Focus::Picker => self.draw_picker(frame, area),
-            Focus::Help => self.draw_help(frame, area),
+            Focus::Help => {
+                let area = Rect { height: area.height.saturating_sub(foot.height), ..area };
+                self.draw_help(frame, area);
+            }
             Focus::Panel => {}
         }
     }

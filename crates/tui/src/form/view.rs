@@ -61,6 +61,8 @@ impl Form {
                         let about = about.as_deref();
                         page.option(&Shown { number, mark, label, about, style }, under);
                     }
+                    let keys = fit("Space takes one in or out; Enter answers", columns);
+                    page.lines.push(Line::styled(keys, theme.dim()));
                 }
                 Part::Field(field) => page.field(field, names, here),
                 Part::Text { label, editor, .. } => {

@@ -27,7 +27,7 @@ impl Inbox {
             Focus::Help => {
                 match key.code {
                     KeyCode::Up => self.help_at = self.help_at.saturating_sub(1),
-                    KeyCode::Down => self.help_at += 1,
+                    KeyCode::Down => self.help_at = (self.help_at + 1).min(self.help_most.get()),
                     _ => self.focus = Focus::List,
                 }
                 Vec::new()

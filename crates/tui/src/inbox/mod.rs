@@ -164,6 +164,8 @@ pub struct Inbox {
     /// How much of it the last frame showed.
     seen: Cell<Extent>,
     help_at: usize,
+    /// How far the help can be scrolled, as it was last shown.
+    help_most: Cell<usize>,
     looked: BTreeMap<RequestId, Looked>,
     link: Link,
     /// What is said at the bottom, and until when.
@@ -198,6 +200,7 @@ impl Inbox {
             scrolled: None,
             seen: Cell::default(),
             help_at: 0,
+            help_most: Cell::new(0),
             looked: BTreeMap::new(),
             link: Link::Connecting,
             notice: None,

@@ -150,6 +150,13 @@ fn what_was_on_its_way_is_not_shown_twice() {
     };
     chat.update(delta("**venues**:\n\n- near"));
     assert_eq!(seen(&chat, 80, 30).matches("near").count(), 1);
+    // However much happens after it.
+    for seq in 0..20 {
+        let next =
+            json!({ "delivered": { "activation": 10 + seq, "to": "budget", "payload": "input" } });
+        tell(&mut chat, 5 + seq, &[next]);
+    }
+    assert_eq!(seen(&chat, 80, 30).matches("near").count(), 1);
     chat.update(delta(" and new"));
     assert_eq!(seen(&chat, 80, 30).matches("near").count(), 2);
 }
@@ -201,7 +208,12 @@ fn what_was_typed_before_comes_back() {
     typed(&mut chat, "half");
     press(&mut chat, KeyCode::Up);
     assert!(seen(&chat, 80, 30).contains("> /status"));
-    // The completions of a command take the arrows; Esc drops it.
+    // A command among them does not hold the arrows up: further back, on again, and there is what was being typed.
+    press(&mut chat, KeyCode::Up);
+    press(&mut chat, KeyCode::Down);
+    assert!(seen(&chat, 80, 30).contains("> half"));
+    press(&mut chat, KeyCode::Up);
+    assert!(!seen(&chat, 80, 30).contains("where the conversation stands"));
     press(&mut chat, KeyCode::Esc);
     typed(&mut chat, "one");
     assert!(seen(&chat, 80, 30).contains("> one"));

@@ -116,11 +116,15 @@ fn lists_to_choose_from() {
     // Help that does not fit is scrolled, and any other key closes it.
     said(&mut chat, "/help");
     insta::assert_snapshot!("chat_help_60", seen(&chat, 60, 16));
-    for _ in 0..60 {
+    for _ in 0..90 {
         press(&mut chat, KeyCode::Down);
     }
     let shown = seen(&chat, 60, 16);
     assert!(shown.contains("/workflows [ID]"), "{shown}");
+    // Two lines back are two lines back: it went no further than to the end.
+    press(&mut chat, KeyCode::Up);
+    press(&mut chat, KeyCode::Up);
+    assert!(!seen(&chat, 60, 16).contains("/workflows [ID]"));
     press(&mut chat, KeyCode::Esc);
     assert!(!seen(&chat, 60, 16).contains("Keys and commands"));
 }

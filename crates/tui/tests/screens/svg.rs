@@ -19,7 +19,7 @@ pub(crate) fn svg(parser: &vt100::Parser, columns: u16, lines: u16, about: &str)
     let mut out = String::new();
     let _ = write!(
         out,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" aria-labelledby="t" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="13">
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" aria-labelledby="t" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="13.33">
   <title id="t">{}</title>
   <rect x="0.5" y="0.5" width="{}" height="{}" rx="8" fill="#0d1117" stroke="#6e7681" />
   <g fill="#6e7681"><circle cx="20" cy="18" r="5" /><circle cx="38" cy="18" r="5" /><circle cx="56" cy="18" r="5" /></g>

@@ -9,7 +9,7 @@ use ratatui::widgets::Clear;
 use crate::chat::Chat;
 use crate::chat::commands::ALL;
 use crate::overlay::overlay;
-use crate::text::{column, fit, line, width};
+use crate::text::{column, fit, line, width, wrap};
 
 /// How many completions are shown.
 const COMPLETIONS: usize = 8;
@@ -31,7 +31,7 @@ const KEYS: &[(&str, &str)] = &[
 impl Chat {
     pub(super) fn draw_completions(&self, frame: &mut Frame<'_>, status: Rect) {
         let completions = self.completions();
-        if completions.is_empty() {
+        if completions.is_empty() || self.history_at.is_some() {
             return;
         }
         let count = completions.len().min(COMPLETIONS);
@@ -71,16 +71,21 @@ impl Chat {
 
     pub(super) fn draw_help(&self, frame: &mut Frame<'_>, area: Rect) {
         let columns = usize::from(area.width).saturating_sub(6);
-        let row = |name: &str, about: &str| {
-            let text = fit(about, columns.saturating_sub(28));
-            Line::from(vec![Span::styled(column(name, 27), self.theme().accent()), Span::raw(text)])
+        let names = 27.min(columns / 2);
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        let mut row = |name: &str, about: &str| {
+            for (n, text) in wrap(about, columns.saturating_sub(names + 1)).into_iter().enumerate()
+            {
+                let name = column(if n == 0 { name } else { "" }, names);
+                let name = Span::styled(format!("{name} "), self.theme().accent());
+                lines.push(Line::from(vec![name, Span::raw(text)]));
+            }
         };
-        let mut lines: Vec<Line<'static>> =
-            KEYS.iter().map(|(keys, what)| row(keys, what)).collect();
-        lines.extend(ALL.iter().map(|it| row(&format!("/{} {}", it.name, it.takes), it.about)));
+        KEYS.iter().for_each(|(keys, what)| row(keys, what));
+        ALL.iter().for_each(|it| row(&format!("/{} {}", it.name, it.takes), it.about));
         let room = usize::from(area.height).saturating_sub(2);
-        let first = self.help_at.min(lines.len().saturating_sub(room));
-        let lines = lines.split_off(first);
+        self.help_most.set(lines.len().saturating_sub(room));
+        let lines = lines.split_off(self.help_at.min(self.help_most.get()));
         overlay(frame, area, " Keys and commands ", lines, self.theme());
     }
 }

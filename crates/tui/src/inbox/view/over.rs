@@ -58,7 +58,8 @@ impl Inbox {
             }
         }
         let room = usize::from(area.height).saturating_sub(2);
-        let first = self.help_at.min(lines.len().saturating_sub(room));
-        overlay(frame, area, " Keys ", lines.split_off(first), self.theme);
+        self.help_most.set(lines.len().saturating_sub(room));
+        let lines = lines.split_off(self.help_at.min(self.help_most.get()));
+        overlay(frame, area, " Keys ", lines, self.theme);
     }
 }
