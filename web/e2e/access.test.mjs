@@ -82,7 +82,7 @@ each("gates are shown, tried out, set and taken back; what is remembered is revo
     for (let n = 0; n < 2; n += 1) await server.decide(await server.asks(run), { decision: "approve" });
     const gate = await server.asks(run);
     const page = await open(server, `/requests/${gate}`);
-    await page.getByText("More", { exact: true }).filter({ visible: true }).first().click();
+    await page.locator(".decide summary").getByText("More", { exact: true }).click();
     await page.getByLabel("Remember it").selectOption("workflow");
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("You approved").waitFor();

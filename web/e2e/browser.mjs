@@ -102,5 +102,7 @@ export async function done(page) {
 /** A picture for the documentation, or to look at. */
 export async function picture(page, name) {
   const folder = process.env.PICTURES;
-  if (folder) await page.screenshot({ path: join(folder, `${name}.png`) });
+  if (!folder) return;
+  const phone = page.viewportSize().width === PHONE.width && !name.includes("phone");
+  await page.screenshot({ path: join(folder, `${name}${phone ? "-phone" : ""}.png`) });
 }

@@ -8,7 +8,7 @@ export const late = graph("late", { prompt: "Quick, what now?", within: "3s" });
 export const hours = graph("hours", { prompt: "Shall we?", kind: "approval", within: "2h" });
 
 /** Asks whatever it is given. */
-export const given = "workflow: given\npattern: graph\nstart: ask\nexecutors:\n  ask: { ask_given: {} }\n";
+export const given = "workflow: given\npattern: graph\nstart: ask\ninput: { type: object }\nexecutors:\n  ask: { ask_given: {} }\n";
 
 /** An agent that never gives what it must: a person is asked for it, with everything that a form can have. */
 const TRIP = {

@@ -5,6 +5,7 @@ import { closeBrowser, done, open, until, withServer } from "./support.mjs";
 
 after(closeBrowser);
 const WIDE = 100;
+const DECIDED = 5200;
 const many = `workflow: many\npattern: graph\nstart: begin\nexecutors:\n  begin: { transform: '"go"' }\n${Array.from({ length: WIDE }, (_, n) => `  ask${n}: { ask: { prompt: "Question ${n}, which has some words to it?", kind: approval } }\n`).join("")}edges:\n  - { from: begin, to: [${Array.from({ length: WIDE }, (_, n) => `ask${n}`).join(", ")}] }\n`;
 const long = `workflow: long\npattern: graph\nstart: a\nlimits: { activations: 10000 }\nexecutors:\n  a: { transform: '"to and"' }\n  b: { transform: '"fro"' }\nedges:\n  - { from: a, to: b }\n  - { from: b, to: a, max: 1050 }\n`;
 
@@ -32,7 +33,7 @@ async function scrolls(page, box) {
   assert(tries.at(-1) <= 100, `${box}: ${tries}`);
 }
 
-test("an inbox of 10,000 requests is scrolled without a stop", async () => {
+test("an inbox of 10,000 requests is scrolled without a stop, and so is a record of 5,200 decisions", async () => {
   await withServer({ "many.yaml": many }, async (server) => {
     for (let n = 0; n < 10_000 / WIDE; n += 1) await server.start("many");
     await until(async () => (await server.get("/v1/requests/count?status=pending")).count === 10_000, "10,000 wait", 120_000);
@@ -44,6 +45,31 @@ test("an inbox of 10,000 requests is scrolled without a stop", async () => {
     await page.getByLabel("Search in questions").fill("Question 77");
     await page.getByText("100 requests of 10,000").waitFor();
     await done(page);
+    // Many are decided: the record has more lines than anybody reads at once, and all of them are found.
+    const all = [];
+    for (let cursor = ""; all.length < DECIDED; ) {
+      const found = await server.get(`/v1/requests?status=pending&limit=200${cursor}`);
+      all.push(...found.data.map((it) => it.id));
+      cursor = `&cursor=${found.next_cursor}`;
+    }
+    for (let from = 0; from < DECIDED; from += 200) {
+      const items = all.slice(from, from + 200).map((request, n) => ({ request, decision: "approve", ...(from + n === 0 ? { note: "the very first" } : {}) }));
+      const { status, value } = await server.call("POST", "/v1/requests/decisions", { items });
+      assert(status === 200 && value.results.every((it) => it.request), JSON.stringify(value).slice(0, 300));
+    }
+    const record = await open(server, "/audit");
+    await record.getByText("The chain holds.").waitFor();
+    await record.locator(".line").first().waitFor();
+    assert.equal(await record.locator(".line .number").first().innerText(), String(DECIDED), "the newest first");
+    assert((await record.locator(".line").count()) < 60, "only what is in sight is there");
+    await scrolls(record, ".lines .virtual");
+    await record.getByLabel("Search in the record").fill("the very first");
+    await record.getByText("1 line", { exact: true }).waitFor();
+    assert.equal(await record.locator(".line .number").innerText(), "1");
+    await record.getByLabel("Search in the record").fill("");
+    await record.getByText(`${DECIDED.toLocaleString("en")} lines`, { exact: true }).waitFor();
+    await scrolls(record, ".lines .virtual");
+    await done(record);
   });
 });
 

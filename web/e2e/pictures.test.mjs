@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import * as flows from "./flows.mjs";
-import { closeBrowser, done, open, PARTY, picture, until, withServer } from "./support.mjs";
+import { closeBrowser, done, open, PARTY, PHONE, picture, until, withServer } from "./support.mjs";
 
 after(closeBrowser);
 const SIZE = { width: 1240, height: 760 };
@@ -16,6 +16,13 @@ test("a day at the page", async () => {
     await server.asks(await server.start("hours", "x"));
     const run = await server.start("event_planner", PARTY);
     const venue = await server.asks(run);
+    const phone = await open(server, "/", { size: PHONE, theme: "light" });
+    await until(async () => (await phone.locator(".rows li").count()) === 4, "four wait");
+    await picture(phone, "web-phone-inbox");
+    await phone.emulateMedia({ colorScheme: "dark" });
+    await phone.getByText("Which one do you prefer?").tap();
+    await phone.getByRole("radio", { name: /The Glasshouse/ }).check();
+    await picture(phone, "web-phone-request");
     const page = await open(server, `/requests/${venue}`, { size: SIZE });
     await page.getByRole("radio", { name: /The Glasshouse/ }).check();
     await until(async () => (await page.locator(".rows li").count()) === 4, "four wait");
@@ -36,6 +43,11 @@ test("a day at the page", async () => {
     await page.getByText("catering waits for you").waitFor();
     await until(async () => (await page.locator(".md.plain").count()) === 0, "it is rendered");
     await picture(page, "web-run");
+    await phone.goto(`${server.url}/runs/${run}`);
+    await phone.getByText("catering waits for you").waitFor();
+    await until(async () => (await phone.locator(".md.plain").count()) === 0, "it is rendered");
+    await picture(phone, "web-phone-run");
+    await done(phone);
     await page.emulateMedia({ colorScheme: "light" });
     await server.decide(await server.asks(run), { decision: "respond", content: "vegan" });
     assert.equal((await server.rests(run)).status, "completed");
@@ -44,6 +56,10 @@ test("a day at the page", async () => {
     await page.goto(`${server.url}/compare/${run}/${fork.id}`);
     await page.getByLabel("What differs in the outputs").waitFor();
     await picture(page, "web-compare");
+    await page.goto(`${server.url}/audit`);
+    await page.getByText("The chain holds.").waitFor();
+    await page.locator(".line").first().waitFor();
+    await picture(page, "web-audit");
     await done(page);
   });
 });

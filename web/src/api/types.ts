@@ -32,8 +32,11 @@ export type AgUiRole = "developer" | "system" | "assistant" | "user" | "tool" | 
 /** Whether an interrupt was answered. */
 export type AgUiStatus = "resolved" | "cancelled";
 
-/** Nothing to say. */
-export type Again = Record<string, unknown>;
+/** Why it is tried again. */
+export type Again = {
+  /** Kept in the journal of the new run. */
+  reason?: string | null;
+};
 
 /** An agent of a workflow. */
 export type Agent = {
@@ -394,6 +397,8 @@ export type Fork = {
   at: number;
   /** A decision for the request that waits there. */
   decision?: Decision | null;
+  /** Why, for the journal of the new run. */
+  reason?: string | null;
 };
 
 /** Where a run was forked from. */
@@ -402,6 +407,8 @@ export type ForkedFrom = {
   run: string;
   /** The last entry both share. */
   at: number;
+  /** Why, in the words of who did it. */
+  reason?: string | null;
 };
 
 /** A gate as it is written. */
@@ -615,7 +622,10 @@ export type Operator = {
   policy: unknown;
 };
 
-export type Order = "asc" | "desc";
+/** From which end the record is read. */
+export type Order = "oldest" | "newest";
+
+export type Order2 = "asc" | "desc";
 
 /** How agents work together. */
 export type Pattern = "coordinator" | "sequential" | "concurrent" | "handoff" | "group_chat" | "phases" | "graph";
