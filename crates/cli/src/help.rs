@@ -21,8 +21,8 @@ pub(crate) fn overview() -> String {
 }
 
 pub(crate) const SERVE: &str = "\
-Prints where it listens, and what to try. Ctrl-C stops it: streams are ended, runs under way are
-given ten seconds to come to rest, and what is left goes on when it is started again.
+Prints where it listens, and what to try. Ctrl-C stops it: streams are ended, what is under way has
+ten seconds to finish, and another server on the same store, or this one later, goes on with the runs.
 
 Examples:
   signoff serve

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 fn perform(cli: Cli) -> Result<Exit> {
     // Measures on a runtime of its own.
     if let Some(Command::Bench(args)) = &cli.command {
-        return bench::run(args).map(|()| Exit::Done);
+        return bench::run(args, cli.global.store.as_deref()).map(|()| Exit::Done);
     }
     let serves = matches!(cli.command, None | Some(Command::Serve(_)));
     let threads = if serves { std::thread::available_parallelism()?.get().max(2) } else { 2 };

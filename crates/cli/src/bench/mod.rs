@@ -3,9 +3,11 @@
 //! Compare as ratios taken in one run on one machine; `cpu_…` figures are the robust ones.
 
 mod agents;
+mod bare;
 mod inbox;
 mod measure;
 mod memory;
+mod nodes;
 mod pause;
 mod places;
 mod policy;
@@ -22,7 +24,7 @@ use serde_json::{Value, json};
 /// What to measure and where to write it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// One of w1, w2, w3, w4, w5, w6, w7, answers, streams, agents, storage, load, policy, terminal; all of them, if not given
+    /// One of w1, w2, w3, w4, w5, w6, w7, answers, streams, agents, storage, load, policy, terminal, nodes; all of them, if not given
     pub(crate) name: Option<String>,
     /// Samples of each case, after one that is thrown away
     #[arg(long, default_value_t = 7)]
@@ -52,7 +54,7 @@ pub(crate) struct BenchArgs {
 
 const NAMES: &[&str] = &[
     "w1", "w2", "w3", "w4", "w5", "w6", "w7", "answers", "streams", "agents", "storage", "load",
-    "policy", "terminal",
+    "policy", "terminal", "nodes",
 ];
 /// What the benchmarks start in other processes.
 const MODEL_SERVER: &str = "model-server";
@@ -84,8 +86,8 @@ impl Records {
     }
 }
 
-/// Runs the benchmarks.
-pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
+/// Runs the benchmarks; those of PostgreSQL in `store`, if that is one.
+pub(crate) fn run(args: &BenchArgs, store: Option<&str>) -> anyhow::Result<()> {
     match (args.name.as_deref(), &args.database) {
         (Some(MODEL_SERVER), _) => return on_two_cores(agents::serve()),
         (Some(LOOK), Some(database)) => return on_two_cores(inbox::look(database)),
@@ -151,6 +153,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         }
         anyhow::Ok(())
     })?;
+    if wanted("nodes") {
+        on_two_cores(nodes::steps(args, store, &mut records))?;
+    }
     if wanted("agents") {
         on_two_cores(agents::at_once(&mut records))?;
     }

@@ -61,7 +61,7 @@ async fn carry_out(app: App, cli: ServeArgs, command: Option<Command>) -> Result
         Some(Command::User(args)) => user::perform(&app, args.command).await,
         Some(Command::Webhook(args)) => webhook::perform(&app, args.command).await,
         Some(Command::Mcp(args)) => mcp::perform(&app, args).await,
-        Some(Command::Bench(args)) => crate::bench::run(&args).map(|()| Exit::Done),
+        Some(Command::Bench(args)) => crate::bench::run(&args, None).map(|()| Exit::Done),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "signoff", &mut script);
