@@ -12,8 +12,7 @@ fn list(name: &str) -> BTreeSet<String> {
     let file = read(&root().join("deny.toml"));
     let after = file.split(&format!("\n{name} = [")).nth(1).unwrap_or_else(|| panic!("{name}"));
     let inside = after.split(']').next().unwrap();
-    let found: BTreeSet<String> =
-        inside.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+    let found: BTreeSet<String> = inside.split('"').skip(1).step_by(2).map(str::to_owned).collect();
     assert!(!found.is_empty(), "{name}");
     found
 }

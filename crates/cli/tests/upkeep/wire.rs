@@ -13,15 +13,42 @@ use crate::support::Place;
 /// What makes sense, to be changed.
 const SEEDS: &[(&str, &str)] = &[
     ("/v1/runs", r#"{"workflow":"ask","input":"x","conversation":"c","idempotency_key":"k"}"#),
-    ("/v1/requests/req_x_1/decision", r#"{"decision":"respond","content":{"a":[1,null]},"version":1}"#),
-    ("/v1/responses", r#"{"model":"ask","input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}],"stream":true,"metadata":{"entity_id":"ask"}}"#),
-    ("/v1/conversations", r#"{"metadata":{"a":"b"},"items":[{"type":"message","role":"user","content":"hi"}]}"#),
-    ("/a2a/ask", r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}"#),
-    ("/a2a/ask", r#"{"jsonrpc":"2.0","id":"1","method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"hi"}]}}}"#),
-    ("/a2a/ask", r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"t","historyLength":3}}"#),
-    ("/ag-ui/ask", r#"{"threadId":"t","runId":"r","state":{},"messages":[{"id":"1","role":"user","content":"hi"}],"tools":[],"context":[],"forwardedProps":{}}"#),
-    ("/mcp", r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#),
-    ("/mcp", r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_person","arguments":{"question":"?"}}}"#),
+    (
+        "/v1/requests/req_x_1/decision",
+        r#"{"decision":"respond","content":{"a":[1,null]},"version":1}"#,
+    ),
+    (
+        "/v1/responses",
+        r#"{"model":"ask","input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}],"stream":true,"metadata":{"entity_id":"ask"}}"#,
+    ),
+    (
+        "/v1/conversations",
+        r#"{"metadata":{"a":"b"},"items":[{"type":"message","role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "/a2a/ask",
+        r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}"#,
+    ),
+    (
+        "/a2a/ask",
+        r#"{"jsonrpc":"2.0","id":"1","method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"hi"}]}}}"#,
+    ),
+    (
+        "/a2a/ask",
+        r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"t","historyLength":3}}"#,
+    ),
+    (
+        "/ag-ui/ask",
+        r#"{"threadId":"t","runId":"r","state":{},"messages":[{"id":"1","role":"user","content":"hi"}],"tools":[],"context":[],"forwardedProps":{}}"#,
+    ),
+    (
+        "/mcp",
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#,
+    ),
+    (
+        "/mcp",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_person","arguments":{"question":"?"}}}"#,
+    ),
     ("/bridge/v1/responses", r#"{"model":"ask","input":"hi","stream":false}"#),
     ("/v1/session", r#"{"token":"sgn_x"}"#),
 ];
@@ -38,7 +65,10 @@ const PATHS: &[&str] = &[
     "/decide/eyJhIjoxfQ.c2lnbmF0dXJl",
     "/v1/responses/resp_x_1?starting_after=2",
 ];
-const BYTES: &[&str] = &["\"", "{", "}", "[", "\\", "\\ud800", "null", "1e999", "%00", "\u{0}", "é", "-1", "\n", "💥", ",", "true"];
+const BYTES: &[&str] = &[
+    "\"", "{", "}", "[", "\\", "\\ud800", "null", "1e999", "%00", "\u{0}", "é", "-1", "\n", "💥",
+    ",", "true",
+];
 
 struct Dice(u64);
 
@@ -90,14 +120,17 @@ async fn garbage_is_refused_and_nothing_breaks() {
             .header("content-type", "application/json")
             .header("accept", accept)
             .body(body.clone());
-        let response = request.send().await.unwrap_or_else(|error| panic!("{path} {body}: {error}"));
+        let response =
+            request.send().await.unwrap_or_else(|error| panic!("{path} {body}: {error}"));
         let status = response.status();
         // A stream of a run that waits does not end; what was refused does.
         if !status.is_success() {
-            let told: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap_or_default();
+            let told: Value =
+                serde_json::from_str(&response.text().await.unwrap()).unwrap_or_default();
             assert!(!status.is_server_error(), "seed {seed}: {path} {body}: {status} {told}");
         }
-        let path = dice.changed(PATHS[dice.below(PATHS.len())]);
+        let path = PATHS[dice.below(PATHS.len())];
+        let path = dice.changed(path);
         let path: String = path.chars().filter(|c| c.is_ascii_graphic() && *c != '#').collect();
         let path = format!("/{}", path.trim_start_matches('/'));
         if let Ok(response) = server.request(Method::GET, &path).send().await {
@@ -110,7 +143,8 @@ async fn garbage_is_refused_and_nothing_breaks() {
     for _ in 0..20 {
         let (mut socket, _) = tokio_tungstenite::connect_async(&address).await.unwrap();
         for _ in 0..10 {
-            let frame = dice.changed(FRAMES[dice.below(FRAMES.len())]);
+            let frame = FRAMES[dice.below(FRAMES.len())];
+            let frame = dice.changed(frame);
             if socket.send(Message::text(frame)).await.is_err() {
                 break;
             }
