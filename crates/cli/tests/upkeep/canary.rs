@@ -83,8 +83,14 @@ fn configure(kept: &Kept, port: u16) {
 
 /// Where one of the secrets stands in what was written, if it does.
 fn find(secrets: &[String], what: &str, bytes: &[u8]) -> Vec<String> {
-    let stands = |secret: &&String| bytes.windows(secret.len()).any(|it| it == secret.as_bytes());
-    secrets.iter().filter(stands).map(|secret| format!("{secret} in {what}")).collect()
+    let mut found = Vec::new();
+    for secret in secrets {
+        let place = bytes.windows(secret.len()).position(|it| it == secret.as_bytes());
+        let Some(place) = place else { continue };
+        let around = &bytes[place.saturating_sub(200)..(place + 100).min(bytes.len())];
+        found.push(format!("{secret} in {what}: {}", String::from_utf8_lossy(around)));
+    }
+    found
 }
 
 fn find_in_files(secrets: &[String], folder: &Path, found: &mut Vec<String>) {
@@ -142,7 +148,6 @@ async fn no_secret_comes_out() {
             }
             runs.push(id);
         }
-        assert!(answers.contains("failed"), "the errors of the telltale are told: {answers}");
         // A link, used; and a page's cookie.
         let request = format!("req_{}_1", runs[4].trim_start_matches("run_"));
         let link = send(Method::POST, &format!("/v1/requests/{request}/link"));
@@ -169,9 +174,12 @@ async fn no_secret_comes_out() {
         paths.extend(runs.iter().map(|run| format!("/v1/runs/{run}/journal")));
         for path in &paths {
             let answer = send(Method::GET, path).send().await.unwrap().text().await.unwrap();
+            answers.push_str(&answer);
             found.extend(find(&secrets, path, answer.as_bytes()));
         }
         found.extend(find(&secrets, "the runs", answers.as_bytes()));
+        // What the telltale says does get there: in the words of the model's error, and as a tool's result.
+        assert!(answers.matches("you sent").count() >= 2, "{answers}");
         let mut commands: Vec<Vec<&str>> = vec![
             vec!["doctor"],
             vec!["doctor", "--json"],
@@ -194,8 +202,9 @@ async fn no_secret_comes_out() {
         }
         let ended = server.stop();
         assert!(ended.stderr.len() > 1000, "trace says much: {}", ended.stderr.len());
-        found.extend(find(&secrets, "the log", format!("{ended:?}").as_bytes()));
-        found.extend(find(&secrets, "the log", ended.stderr.as_bytes()));
+        for written in [&ended.stdout.join("\n"), &ended.stderr] {
+            found.extend(find(&secrets, "the log", written.as_bytes()));
+        }
         find_in_files(&secrets, &kept.place.path(".signoff"), &mut found);
         assert!(found.is_empty(), "{found:#?}");
     }

@@ -99,7 +99,7 @@ async fn files_that_are_not_whole_are_refused() {
     std::fs::write(to.place.path("run.jsonl"), &good).unwrap();
     to.run(&["import", "run.jsonl"]).exits(0);
     let database = rusqlite::Connection::open(to.place.path(".signoff/signoff.db")).unwrap();
-    let other = "UPDATE journal SET body = replace(body, '30 people', '77 people')";
+    let other = "UPDATE journal SET body = CAST(replace(CAST(body AS TEXT), '30 people', '77 people') AS BLOB)";
     database.execute_batch(other).unwrap();
     let said = to.run(&["import", "run.jsonl"]).exits(1);
     assert!(said.stderr.contains("its journal is another"), "{said:?}");
