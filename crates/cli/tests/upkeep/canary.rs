@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use reqwest::Method;
 use serde_json::json;
@@ -21,13 +22,16 @@ const PLANTED: [(&str, &str); 6] = [
 ];
 const PASSWORD: &str = "canary-password-6d5c4b3a";
 
-/// A server that tells everybody in its errors everything it was sent, as careless ones do.
-fn telltale() -> u16 {
+/// A server that tells everybody in its errors everything it was sent, as careless ones do. Its port, and what it was sent.
+fn telltale() -> (u16, Arc<Mutex<String>>) {
+    let all = Arc::new(Mutex::new(String::new()));
+    let heard_by_all = Arc::clone(&all);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { continue };
+            let all = Arc::clone(&heard_by_all);
             std::thread::spawn(move || {
                 let mut head = Vec::new();
                 let mut byte = [0; 1];
@@ -35,6 +39,7 @@ fn telltale() -> u16 {
                     head.push(byte[0]);
                 }
                 let heard = String::from_utf8_lossy(&head).into_owned();
+                all.lock().unwrap().push_str(&heard);
                 let body =
                     json!({ "error": { "message": format!("you sent {heard}") } }).to_string();
                 let _ = write!(
@@ -46,7 +51,7 @@ fn telltale() -> u16 {
             });
         }
     });
-    port
+    (port, all)
 }
 
 fn configure(kept: &Kept, port: u16) {
@@ -112,7 +117,7 @@ async fn no_secret_comes_out() {
     let address = postgres.store.take().unwrap();
     postgres.store = Some(address.replacen("postgres@", &format!("postgres:{PASSWORD}@"), 1));
     for kept in [sqlite, postgres] {
-        let port = telltale();
+        let (port, heard) = telltale();
         configure(&kept, port);
         let chat = format!("http://127.0.0.1:{port}{}", PLANTED[5].1);
         let mut env: Vec<(&str, &str)> = PLANTED.to_vec();
@@ -199,6 +204,12 @@ async fn no_secret_comes_out() {
         for command in commands {
             let said = run(&command);
             found.extend(find(&secrets, &command.join(" "), format!("{said:?}").as_bytes()));
+        }
+        let heard = heard.lock().unwrap().clone();
+        for (name, secret) in PLANTED {
+            // With this one only signatures are made.
+            let sent = heard.contains(secret) || name == "CANARY_HOOK";
+            assert!(sent, "{name} was not used, so nothing is shown: {heard}");
         }
         let ended = server.stop();
         assert!(ended.stderr.len() > 1000, "trace says much: {}", ended.stderr.len());
