@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use signoff_core::Workflow;
 use signoff_core::journal::ErrorInfo;
+use signoff_core::{Span, Workflow};
 use signoff_runtime::{Engine, new_id};
 use signoff_server::{CardKey, Channel, McpSettings, Receivers, Webhook};
 use signoff_store::{
-    NodeId, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
+    NodeId, Peek, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
 };
 use signoff_tools::Calendar;
 
@@ -36,7 +36,7 @@ impl App {
     }
 
     /// Where runs are kept.
-    fn kept(&self) -> Result<Place> {
+    pub(crate) fn kept(&self) -> Result<Place> {
         Place::new(self.global.store.as_deref(), &self.global.data_dir)
     }
 
@@ -82,6 +82,28 @@ impl App {
         Ok(opened.map_err(|error| Failure::usage(format!("{}: {error}", place.shown())))?)
     }
 
+    /// How the store is, without making or changing it.
+    pub(crate) fn peek(&self) -> Result<Peek> {
+        let place = self.kept()?;
+        let peek = match &place {
+            Place::Sqlite(path) => SqliteStore::peek(path),
+            Place::Postgres(address) => PostgresOptions::new(address, Arc::clone(&self.node))
+                .map(|options| options.or_password(env::text(env::PGPASSWORD)))
+                .and_then(PostgresStore::peek),
+        };
+        Ok(peek.map_err(|error| Failure::usage(format!("{}: {error}", place.shown())))?)
+    }
+
+    /// The name of this process.
+    pub(crate) fn node(&self) -> NodeId {
+        Arc::clone(&self.node)
+    }
+
+    /// How long what is over is kept, if not for ever.
+    pub(crate) fn retention(&self) -> Result<Option<Span>> {
+        self.config()?.retention()
+    }
+
     /// The store, if there is one.
     pub(crate) fn existing_store(&self) -> Result<Option<Arc<dyn Store>>> {
         match self.kept()? {
@@ -100,7 +122,7 @@ impl App {
         })
     }
 
-    fn config(&self) -> Result<Config> {
+    pub(crate) fn config(&self) -> Result<Config> {
         Config::load(self.global.config.as_deref(), &self.global.data_dir)
     }
 

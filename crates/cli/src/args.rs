@@ -86,6 +86,24 @@ pub(crate) enum Command {
     /// Give an MCP client people to ask, on standard input and output
     #[command(after_help = help::MCP)]
     Mcp(McpArgs),
+    /// Look at the store and the files, and say what is wrong
+    #[command(after_help = help::DOCTOR)]
+    Doctor {
+        /// Print everything as one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove conversations that are long over
+    #[command(after_help = help::PRUNE)]
+    Prune(PruneArgs),
+    /// Write a run to a file, to go on with it elsewhere
+    #[command(after_help = help::EXPORT)]
+    Export(ExportArgs),
+    /// Take in a run that was exported elsewhere
+    Import(ImportArgs),
+    /// Carry everything over from SQLite to PostgreSQL
+    #[command(after_help = help::MIGRATE)]
+    Migrate(MigrateArgs),
     /// Measure this machine
     Bench(crate::bench::BenchArgs),
     /// Print a completion script for a shell
@@ -476,4 +494,57 @@ pub(crate) enum AuditCommand {
         #[arg(long)]
         csv: bool,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PruneArgs {
+    /// Only what has not changed for so long: 30d, 12h
+    #[arg(long, value_name = "TIME")]
+    pub(crate) older_than: String,
+    /// Only conversations whose runs are all of this workflow
+    #[arg(long, value_name = "ID")]
+    pub(crate) workflow: Option<String>,
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Give the room back to the disk afterwards; nobody can write while that lasts
+    #[arg(long)]
+    pub(crate) compact: bool,
+    /// Print one run a line as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The run: its id, the beginning or end of it, or `last`
+    pub(crate) run: String,
+    /// The file to write; standard output, if not given
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// End the run here once the file is written, so that it goes on in one place only
+    #[arg(long = "move")]
+    pub(crate) moves: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// A file that `signoff export` has written; `-` reads standard input
+    pub(crate) file: PathBuf,
+    /// Print what came of it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MigrateArgs {
+    /// From where: sqlite:PATH [default: signoff.db in the data directory]
+    #[arg(long, value_name = "STORE")]
+    pub(crate) from: Option<String>,
+    /// To where: postgres://USER@HOST/DATABASE, which must be empty
+    #[arg(long, value_name = "STORE")]
+    pub(crate) to: String,
+    /// Print the tables as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -65,12 +65,17 @@ pub(crate) struct Config {
     /// A file with gates that hold for all workflows; see `signoff schema policy`.
     #[serde(default)]
     policy: Option<PathBuf>,
+    /// How long `signoff serve` keeps what is over.
+    #[serde(default)]
+    retention: Retention,
     /// What this place is called in conditions of gates: `production`, `staging` … `local`, if nothing is said.
     #[serde(default)]
     environment: Option<String>,
     /// Where it was read; paths in it are relative to this.
     #[serde(skip)]
     folder: PathBuf,
+    #[serde(skip)]
+    read_from: Option<PathBuf>,
     /// Where agents work, if nobody says otherwise.
     #[serde(skip)]
     workspace: PathBuf,
@@ -83,6 +88,14 @@ struct PushSection {
     /// Whether they may be on this machine or in this network, and be reached without TLS.
     #[serde(default)]
     allow_private: bool,
+}
+
+/// How long something is kept.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Retention {
+    /// Conversations whose runs are all over are removed after this: `30d`. At least 1s; for ever, if not given.
+    finished: Option<Span>,
 }
 
 /// How MCP clients are answered.
@@ -127,6 +140,7 @@ impl Config {
                 .hint("`signoff schema config` says all that can be written there")
         })?;
         config.workspace = workspace;
+        config.read_from = Some(path.to_owned());
         config.folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(config)
     }
@@ -134,6 +148,70 @@ impl Config {
     /// The file with gates that hold for all workflows.
     pub(crate) fn policy(&self) -> Option<PathBuf> {
         self.policy.as_ref().map(|path| self.folder.join(path))
+    }
+
+    /// How long what is over is kept, if not for ever.
+    pub(crate) fn retention(&self) -> Result<Option<Span>> {
+        let finished = self.retention.finished;
+        if finished.is_some_and(|it| it < Span::seconds(1)) {
+            return Err(Failure::usage("[retention]: `finished` is at least 1s").into());
+        }
+        Ok(finished)
+    }
+
+    /// The file it was read from, if there is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.read_from.as_deref()
+    }
+
+    /// The variables that it names, each with what it is for.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        let mut add = |what: String, name: &String| all.push((what, name.clone()));
+        for (alias, model) in &self.models {
+            if let Model::One(config) = model {
+                config.api_key_env.iter().for_each(|name| add(format!("model {alias}"), name));
+            }
+        }
+        for name in self.tools.iter().flat_map(Builtin::secret_variables) {
+            add("tool http".to_owned(), name);
+        }
+        for (server, config) in &self.mcp {
+            config.headers_env.values().for_each(|name| add(format!("mcp {server}"), name));
+        }
+        for (agent, config) in &self.a2a {
+            let names = config.token_env.iter().chain(config.headers_env.values());
+            names.for_each(|name| add(format!("a2a {agent}"), name));
+        }
+        for (webhook, config) in &self.webhooks {
+            add(format!("webhook {webhook}"), &config.secret_env);
+        }
+        for (channel, config) in &self.channels {
+            add(format!("channel {channel}"), &config.url_env);
+        }
+        all
+    }
+
+    /// The addresses that it names, each with what it is for.
+    pub(crate) fn addresses(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for (alias, model) in &self.models {
+            if let Model::One(config) = model {
+                let url = config.base_url.iter();
+                all.extend(url.map(|url| (format!("model {alias}"), url.to_string())));
+            }
+        }
+        for (name, config) in &self.webhooks {
+            all.push((format!("webhook {name}"), config.url.to_string()));
+        }
+        for (name, config) in &self.a2a {
+            all.push((format!("a2a {name}"), config.url.to_string()));
+        }
+        for (name, config) in &self.mcp {
+            let url = config.url.iter();
+            all.extend(url.map(|url| (format!("mcp {name}"), url.to_string())));
+        }
+        all
     }
 
     /// What this place is called.

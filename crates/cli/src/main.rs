@@ -9,6 +9,7 @@ mod bench;
 mod commands;
 mod config;
 mod env;
+mod exchange;
 mod failure;
 mod find;
 mod follow;

@@ -18,6 +18,11 @@ impl Place {
     /// What `--store` names; a file in the data directory, if it is not given.
     pub(crate) fn new(store: Option<&str>, data: &Path) -> Result<Self> {
         let Some(store) = store else { return Ok(Self::Sqlite(data.join("signoff.db"))) };
+        Self::named("--store", store)
+    }
+
+    /// What an option names.
+    pub(crate) fn named(option: &str, store: &str) -> Result<Self> {
         match store.split_once(':') {
             Some(("sqlite", path)) if !path.is_empty() => Ok(Self::Sqlite(PathBuf::from(path))),
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
@@ -25,7 +30,7 @@ impl Place {
             }
             _ => {
                 let shown = printable_line(&without_password(store));
-                Err(Failure::usage(format!("--store: `{shown}` is not a store"))
+                Err(Failure::usage(format!("{option}: `{shown}` is not a store"))
                     .hint("write sqlite:PATH or postgres://USER@HOST/DATABASE")
                     .into())
             }

@@ -13,5 +13,9 @@ mod examples;
 mod page;
 #[path = "docs/reference.rs"]
 mod reference;
+#[path = "docs/security.rs"]
+mod security;
 #[path = "docs/shell.rs"]
 mod shell;
+#[path = "docs/supply.rs"]
+mod supply;

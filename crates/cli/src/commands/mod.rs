@@ -5,12 +5,17 @@ mod beacon;
 mod chat;
 mod check;
 mod connect;
+mod doctor;
+mod export;
 mod fork;
+mod import;
 mod inbox;
 mod inbox_server;
 mod journal;
 mod mcp;
+mod migrate;
 mod policy;
+mod prune;
 mod resume;
 mod run;
 mod runs;
@@ -59,6 +64,11 @@ async fn carry_out(app: App, cli: ServeArgs, command: Option<Command>) -> Result
         Some(Command::Audit(args)) => audit::perform(&app, args.command),
         Some(Command::Policy(args)) => policy::perform(&app, args.command),
         Some(Command::User(args)) => user::perform(&app, args.command).await,
+        Some(Command::Doctor { json }) => doctor::perform(&app, json),
+        Some(Command::Prune(args)) => prune::perform(&app, args).await,
+        Some(Command::Export(args)) => export::perform(&app, args).await,
+        Some(Command::Import(args)) => import::perform(&app, args).await,
+        Some(Command::Migrate(args)) => migrate::perform(&app, &args),
         Some(Command::Webhook(args)) => webhook::perform(&app, args.command).await,
         Some(Command::Mcp(args)) => mcp::perform(&app, args).await,
         Some(Command::Bench(args)) => crate::bench::run(&args, None).map(|()| Exit::Done),

@@ -46,6 +46,9 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     let store = app.store_read_by(Some(signoff_server::CONNECTIONS))?;
     let engine = app.engine(store.clone(), &library, library.all())?;
     app.watch_policy(&engine)?;
+    if let Some(finished) = app.retention()? {
+        super::prune::keep_removing(store.clone(), finished);
+    }
     let page = args.devui.as_deref().map(page).transpose()?;
     let devui = page.is_some();
     let traces = app.traces();

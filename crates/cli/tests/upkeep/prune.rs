@@ -1,0 +1,90 @@
+//! `signoff prune`, and `[retention]`.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use signoff_testkit::process::PATIENCE;
+
+use crate::kept::Kept;
+use crate::support::{Client, Place, text};
+
+/// A run that is over, in a conversation.
+async fn over(server: &Client, conversation: &str) -> String {
+    let body = json!({ "workflow": "ask", "input": "hi", "conversation": conversation });
+    let (status, run) = server.post("/v1/runs", &body).await;
+    assert_eq!(status, 201, "{run}");
+    let run = text(&run["id"]);
+    let request = server.pending(&run).await;
+    assert_eq!(server.decide(&request, &json!({ "decision": "approve" })).await.0, 200);
+    assert_eq!(server.at_rest(&run).await["status"], "completed");
+    run
+}
+
+#[tokio::test]
+async fn what_is_over_goes_and_what_lives_stays() {
+    for kept in Kept::both() {
+        let server = kept.serve();
+        let (one, two) = (over(&server, "c1").await, over(&server, "c1").await);
+        let on = over(&server, "c2").await;
+        let body = json!({ "workflow": "ask", "input": "hi", "conversation": "c2" });
+        let live = text(&server.post("/v1/runs", &body).await.1["id"]);
+        let request = server.pending(&live).await;
+        let newest = over(&server, "c3").await;
+        let young = kept.run(&["prune", "--older-than", "1h"]).exits(0);
+        assert!(young.stdout.is_empty(), "{young:?}");
+        let prune = ["prune", "--older-than", "0s", "--json"];
+        let dry = kept.run(&[&prune[..], &["--dry-run"]].concat()).exits(0);
+        let pruned = kept.run(&prune).exits(0);
+        assert_eq!(dry.stdout, pruned.stdout);
+        assert!(dry.stderr.contains("would be removed"), "{dry:?}");
+        for run in [&one, &two] {
+            assert!(pruned.stdout.contains(run.as_str()), "{pruned:?}");
+            assert_eq!(server.get(&format!("/v1/runs/{run}")).await.0, 404);
+        }
+        for run in [&on, &live, &newest] {
+            assert!(!pruned.stdout.contains(run.as_str()), "{pruned:?}");
+            assert_eq!(server.get(&format!("/v1/runs/{run}")).await.0, 200);
+        }
+        // The server goes on, in the conversation that stayed and in the one that went.
+        assert_eq!(server.decide(&request, &json!({ "decision": "approve" })).await.0, 200);
+        assert_eq!(server.at_rest(&live).await["status"], "completed");
+        over(&server, "c1").await;
+        let audit = kept.run(&["audit", "export"]).exits(0).stdout;
+        assert_eq!(audit.matches(r#""decision":"pruned""#).count(), 2, "{audit}");
+        kept.run(&["audit", "verify"]).exits(0);
+        drop(server.stop().exits(0));
+        kept.run(&["prune", "--older-than", "0s", "--compact"]).exits(0);
+        assert_eq!(kept.run(&["doctor", "--json"]).exits(0).json()["state"], "ok");
+    }
+}
+
+#[test]
+fn what_is_typed_wrong_is_said() {
+    let kept = Kept::in_sqlite();
+    let said = kept.run(&["prune", "--older-than", "soon"]).exits(2);
+    assert!(said.stderr.contains("--older-than") && said.stderr.contains("30d"), "{said:?}");
+    assert!(kept.run(&["prune"]).exits(2).stderr.contains("--older-than"));
+    assert!(kept.run(&["prune", "--older-than", "1d"]).exits(2).stderr.contains("no runs"));
+}
+
+#[tokio::test]
+async fn a_server_removes_what_is_over_by_itself() {
+    let place = Place::new();
+    std::fs::write(place.path("signoff.toml"), "[retention]\nfinished = '1s'\n").unwrap();
+    let server = place.serve();
+    let gone = over(&server, "c1").await;
+    let newest = over(&server, "c2").await;
+    let since = Instant::now();
+    while server.get(&format!("/v1/runs/{gone}")).await.0 != 404 {
+        assert!(since.elapsed() < PATIENCE, "it stays");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(server.get(&format!("/v1/runs/{newest}")).await.0, 200, "numbers go on after it");
+    let lines = server.read("/v1/audit").await;
+    let pruned = lines["data"].as_array().unwrap().iter().find(|it| it["by"] == "system");
+    assert!(pruned.unwrap()["decision"].to_string().contains("pruned"), "{lines}");
+    drop(server.stop().exits(0));
+    std::fs::write(place.path("signoff.toml"), "[retention]\nfinished = '1ms'\n").unwrap();
+    let refused = place.command(&["serve", "--addr", "127.0.0.1:0"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+}
