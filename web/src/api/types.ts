@@ -50,6 +50,12 @@ export type Agent = {
 export type Alike = {
   /** How. */
   prefix: string;
+} | {
+  /** The pattern. */
+  glob: string;
+} | {
+  /** The host. */
+  host: string;
 } | unknown;
 
 /** One page of a list. */
@@ -914,6 +920,14 @@ export type Smart = {
   environments?: Array<string>;
   /** Whether what cannot be undone is asked for. */
   destructive?: boolean;
+  /** How many files, hosts or people it is about at once. */
+  targets?: number;
+  /** How many lines of text it is given; never for that, if not given. */
+  lines?: number | null;
+  /** The hosts that need not be asked for, `*.` before one for all below it; all, if not given. */
+  hosts?: Array<string> | null;
+  /** Whether what has a secret in it is asked for. */
+  secrets?: boolean;
   /** How many changes a run makes before it is asked about each further one. */
   writes?: number;
   /** After how many failures of the same. */
@@ -922,6 +936,8 @@ export type Smart = {
   repeats?: number;
   /** After how many denials in a row everything is asked for, until somebody agrees to something. */
   denials?: number;
+  /** After how many denials among the last 50 answers. */
+  recent_denials?: number;
   /** From which cost of the run on, in the currency of the price list. */
   cost?: number | null;
   /** A model that is asked where nothing of this speaks for asking. */

@@ -65,7 +65,7 @@ async fn check_2_of_a_hundred_on_two_nodes_one_decides() {
     let winner = &won[0]["decision"];
     for (status, told) in lost {
         assert_eq!((status, &told["error"]["code"]), (409, &json!("already_decided")), "{told}");
-        assert_eq!(&told["error"]["details"]["decision"], &winner["note"], "{told}");
+        assert_eq!(&told["error"]["details"]["decision"], winner, "all are told who won: {told}");
     }
     let done = two.at_rest(&run).await;
     assert_eq!(done["status"], "completed", "{done}");

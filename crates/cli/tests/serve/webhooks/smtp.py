@@ -54,7 +54,7 @@ class Handler:
 
 def sign_in(server, session, envelope, mechanism, data):
     known = data.login == b"signoff" and data.password == b"hunter2"
-    return AuthResult(success=known, auth_data=data.login)
+    return AuthResult(success=known, handled=False, auth_data=data.login)
 
 
 class Server(Controller):

@@ -59,17 +59,17 @@ impl Letter {
         letter.head = seen(&over.clone().unwrap_or_else(|| head(news.what, word("workflow"))));
         let tool = word("kind") == "tool_call";
         if over.is_some() {
-            letter.add("What was asked", seen(word("prompt")));
+            letter.add("What was asked", &seen(word("prompt")));
         } else {
             if tool {
-                letter.add("What is asked", seen(word("prompt")));
+                letter.add("What is asked", &seen(word("prompt")));
             }
-            letter.add("What would happen", seen(&preview(&request["preview"])));
-            letter.add("Why it is asked", seen(&lines(&request["reasons"])));
-            letter.add("Be careful", seen(&lines(&request["context"]["warnings"])));
+            letter.add("What would happen", &seen(&preview(&request["preview"])));
+            letter.add("Why it is asked", &seen(&lines(&request["reasons"])));
+            letter.add("Be careful", &seen(&lines(&request["context"]["warnings"])));
             letter.others(request, tool, &seen);
         }
-        letter.add("Facts", seen(&facts(request)));
+        letter.add("Facts", &seen(&facts(request)));
         letter.links.extend(leads.page.map(|page| ("Look at it", page)));
         letter.links.extend(
             leads
@@ -90,25 +90,30 @@ impl Letter {
         let who = path.last().map_or_else(|| "whoever asks".to_owned(), |name| seen(name));
         let says = |what: &str| format!("{what}, in the words of {who}");
         if !tool {
-            self.add(&says("The question"), seen(request["prompt"].as_str().unwrap_or_default()));
+            self.add(&says("The question"), &seen(request["prompt"].as_str().unwrap_or_default()));
         }
         let options = request["options"].as_array().into_iter().flatten();
         let options: Vec<&str> = options.filter_map(|option| option["label"].as_str()).collect();
-        self.add(&says("The answers"), seen(&options.join("\n")));
+        self.add(&says("The answers"), &seen(&options.join("\n")));
         let context = &request["context"];
         let proposal = context.get("shown").or(context.get("proposal"));
-        self.add(&says("The proposal"), seen(&proposal.map(written).unwrap_or_default()));
+        self.add(&says("The proposal"), &seen(&proposal.map(written).unwrap_or_default()));
         if let Some(fields) = context.as_object().filter(|_| !tool) {
-            let more = fields.iter().filter(|(name, _)| !SYSTEMS.contains(&name.as_str()));
+            let said = |value: &Value| {
+                !value.is_null() && value.as_array().is_none_or(|it| !it.is_empty())
+            };
+            let more =
+                fields.iter().filter(|(name, it)| !SYSTEMS.contains(&name.as_str()) && said(it));
             let more: Vec<String> =
                 more.map(|(name, value)| format!("{name}: {}", written(value))).collect();
-            self.add(&says("To know"), seen(&more.join("\n")));
+            self.add(&says("To know"), &seen(&more.join("\n")));
         }
     }
 
-    fn add(&mut self, title: &str, text: String) {
-        if !text.trim().is_empty() {
-            self.parts.push(Part { title: title.to_owned(), text });
+    fn add(&mut self, title: &str, text: &str) {
+        let text = text.trim_end();
+        if !text.is_empty() {
+            self.parts.push(Part { title: title.to_owned(), text: text.to_owned() });
         }
     }
 
