@@ -174,13 +174,23 @@ impl Transcript {
 
     /// What the run gave, unless it was said already.
     pub(crate) fn output(&mut self, output: &Value) {
-        let text = plain(output);
+        // A handoff gives its last answer, and the whole conversation without what agents did for themselves.
+        let spoken = output["answer"].as_str().zip(output["conversation"].as_array());
+        let text = match (spoken, output) {
+            (Some((answer, _)), _) => answer.to_owned(),
+            (None, Value::Object(_) | Value::Array(_)) => {
+                format!("```json\n{}\n```", plain(output))
+            }
+            (None, Value::Null) => String::new(),
+            (None, other) => plain(other),
+        };
         let said = |item: &Item| matches!(item, Item::Agent { text: said, .. } if said.trim() == text.trim());
-        if !text.trim().is_empty()
-            && !output.is_null()
-            && !self.items[self.from.min(self.items.len())..].iter().any(said)
-        {
+        let run = &self.items[self.from.min(self.items.len())..];
+        if !text.trim().is_empty() && !run.iter().any(said) {
             self.add(Item::Output(bounded(&text)));
+        }
+        if let Some((_, messages)) = spoken {
+            self.add(Item::Note(format!("the conversation has {} messages", messages.len())));
         }
     }
 

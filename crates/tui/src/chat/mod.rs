@@ -16,9 +16,10 @@ mod told;
 mod update;
 mod view;
 
-use std::cell::Cell;
-use std::collections::{BTreeSet, VecDeque};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use ratatui::text::Line;
 use signoff_client::{Note, WorkflowSummary};
 use signoff_core::{Request, RequestId, RunId, Seq, Timestamp};
 
@@ -122,6 +123,8 @@ pub struct Chat {
     draft: String,
     /// Where it was scrolled back to.
     scrolled: Option<Place>,
+    /// Things as lines, by number and columns, until something is told: a long text is laid out once for a frame.
+    laid_out: RefCell<BTreeMap<(usize, usize), Vec<Line<'static>>>>,
     /// Columns and lines that the last frame had for what was said.
     room: Cell<(usize, usize)>,
     /// The first line of the question that is to be seen; the one that has the focus is, if nothing is said.
@@ -170,6 +173,7 @@ impl Chat {
             history_at: None,
             draft: String::new(),
             scrolled: None,
+            laid_out: RefCell::default(),
             room: Cell::new((80, 20)),
             panel_scrolled: None,
             panel_seen: Cell::default(),

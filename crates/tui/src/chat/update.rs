@@ -10,6 +10,7 @@ use crate::transcript::Item;
 impl Chat {
     /// Takes what it is told, and says what is to be done.
     pub fn update(&mut self, told: Told) -> Vec<Effect> {
+        self.laid_out.get_mut().clear();
         match told {
             Told::Input(Input::Key(key)) => return self.key(key),
             Told::Input(Input::Paste(text)) => self.paste(&text),

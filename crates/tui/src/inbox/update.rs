@@ -153,7 +153,7 @@ impl Inbox {
                 let what = request.decision.as_ref().map(|it| decision(&it.decision));
                 let waits = request.status == RequestStatus::Pending;
                 let what = what.unwrap_or_else(|| "it counts; others must agree".to_owned());
-                self.say(format!("{}: {what}", line(&request.body.prompt)), false);
+                self.say(format!("{what} · {}", line(&request.body.prompt)), false);
                 // Decided here: nothing has to be looked at any more.
                 let meant = self.at.as_ref() == Some(id);
                 if meant && !waits {

@@ -219,6 +219,25 @@ fn earlier_runs_are_told_with_what_they_gave() {
     insta::assert_snapshot!("chat_picked_up_again", seen(&chat, 60, 26));
 }
 
+/// What a run gives as data is shown as data; what was said already is not said again.
+#[test]
+fn what_a_run_gives_that_is_no_text() {
+    let mut chat = running();
+    tell(&mut chat, 5, &[json!({ "run_completed": {} })]);
+    let output = json!({ "decision": "approve", "by": "local", "amounts": [1, 2] });
+    chat.update(Told::Ended(Ok(Box::new(run("completed", &output)))));
+    insta::assert_snapshot!("chat_gives_data", seen(&chat, 60, 28));
+    let mut chat = running();
+    tell(&mut chat, 5, &[json!({ "run_completed": {} })]);
+    let output = json!({ "answer": "I look for **venues**:\n\n- near\n- cheap", "conversation": [{ "text": "a" }, { "text": "b" }] });
+    chat.update(Told::Ended(Ok(Box::new(run("completed", &output)))));
+    let shown = seen(&chat, 60, 28);
+    assert!(
+        !shown.contains("═ Result") && shown.contains("the conversation has 2 messages"),
+        "{shown}"
+    );
+}
+
 #[test]
 fn a_plain_endpoint_asks() {
     let mut saved = Saved::default();

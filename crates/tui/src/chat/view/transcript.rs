@@ -49,12 +49,16 @@ impl Chat {
 
     /// One thing as lines, with what keeps it apart from the one before. Empty, if it is not shown.
     pub(in crate::chat) fn rows(&self, n: usize, columns: usize) -> Vec<Line<'static>> {
+        if let Some(lines) = self.laid_out.borrow().get(&(n, columns)) {
+            return lines.clone();
+        }
         let Some(item) = self.thing(n) else { return Vec::new() };
         let mut lines = self.item(&item, columns);
         let close = lines.first().is_none_or(|line| line.style == self.theme().dim());
         if n > self.transcript.dropped && !close {
             lines.insert(0, Line::default());
         }
+        self.laid_out.borrow_mut().insert((n, columns), lines.clone());
         lines
     }
 

@@ -48,6 +48,7 @@ impl Inbox {
             .collect();
         frame.render_widget(Text::from(seen), area);
         let more = match (first > 0, below) {
+            (_, true) if self.focus != Focus::Detail => " ↓ more: Enter opens it ",
             _ if self.focus != Focus::Detail => "",
             (true, true) => " ↑↓ more: PgUp, PgDn ",
             (true, false) => " ↑ more: PgUp ",
@@ -55,7 +56,14 @@ impl Inbox {
             (false, false) => "",
         };
         let wide = u16::try_from(width(more)).unwrap_or(0).min(area.width);
-        let place = Rect { x: area.x + area.width - wide, width: wide, height: 1, ..area };
+        // At the end of what is only looked at; at the top of what is worked on, where nothing is typed.
+        let y = if self.focus == Focus::Detail { 0 } else { area.height.saturating_sub(1) };
+        let place = Rect {
+            x: area.x + area.width - wide,
+            y: area.y + y,
+            width: wide,
+            height: area.height.min(1),
+        };
         frame.render_widget(Line::styled(more, theme.chosen()), place);
         if let Some((x, y)) = cursor
             && y >= first
