@@ -5,7 +5,7 @@ import * as flows from "./flows.mjs";
 import { closeBrowser, done, each, open, until, withServer } from "./support.mjs";
 
 after(closeBrowser);
-const files = { "evil.yaml": flows.evil, "evil.script.yaml": flows.evilScript };
+const files = { "evil.yaml": flows.evil, "evil.script.yaml": flows.evilScript, "given.yaml": flows.given };
 const hacked = (page) => page.evaluate(() => window.hacked);
 
 async function harmless(page, what) {
@@ -47,6 +47,39 @@ each("HTML, scripts, links that act, and characters that hide are text, wherever
       await page.waitForTimeout(150);
       await harmless(page, path);
     }
+    await done(page);
+  });
+});
+
+each("whoever asks may have written the form: its words are text as well", async () => {
+  await withServer(files, async (server) => {
+    const evil = flows.EVIL;
+    const schema = { type: "object", required: ["how", "some"], properties: { how: { type: "string", title: `How ${evil}`, description: evil, enum: [evil, "b"] }, some: { type: "array", title: `Some ${evil}`, items: { oneOf: [{ const: evil, title: evil }] } } } };
+    const request = await server.asks(await server.start("given", { prompt: `Given ${evil}`, context: { note: evil }, schema }));
+    const page = await open(server, `/requests/${request}`);
+    await page.locator(".decide select").waitFor();
+    const shown = await harmless(page, "a form");
+    for (const part of ["How <img", "⟨U+202E⟩", "Some <img"]) assert(shown.includes(part), `${part}: ${shown}`);
+    await page.locator(".decide select").selectOption("0");
+    await page.getByRole("button", { name: "Send answer" }).click();
+    await page.getByText("The run goes on.").waitFor();
+    await harmless(page, "the answer");
+    // What people say to each other as well, and why they did something.
+    const run = await server.start("given", { prompt: "Well?" });
+    const other = await server.asks(run);
+    await server.call("POST", `/v1/requests/${other}/comment`, { text: evil });
+    await server.call("POST", `/v1/requests/${other}/defer`, { for: "1h", note: evil });
+    await page.goto(`${server.url}/requests/${other}`);
+    await page.getByText("Put off until").waitFor();
+    assert((await harmless(page, "notes")).includes("⟨U+202E⟩"));
+    await server.call("POST", `/v1/runs/${run}/cancel`, { reason: evil });
+    const { value: again } = await server.call("POST", `/v1/runs/${run}/retry`, { reason: evil });
+    await page.goto(`${server.url}/runs/${again.id}`);
+    await page.getByText("because:").waitFor();
+    await harmless(page, "a reason");
+    await page.goto(`${server.url}/audit`);
+    await page.locator(".line").first().waitFor();
+    await harmless(page, "the record");
     await done(page);
   });
 });

@@ -33,6 +33,14 @@ each("F13: an earlier answer is changed in a fork, and the branches stand side b
     await page.goto(`${server.url}/runs/${run}`);
     await page.getByRole("link", { name: "fork at entry 10" }).click();
     await page.getByRole("link", { name: "fork at entry 10: compare" }).waitFor();
+    // From the journal too: where something was decided, it can be decided otherwise.
+    await page.goto(`${server.url}/runs/${run}/entries/11`);
+    await page.getByRole("heading", { name: "Entry 11: decided" }).waitFor();
+    await page.getByRole("button", { name: "Fork with another answer…" }).click();
+    await page.getByRole("dialog").getByRole("radio", { name: "Grand Meridian Ballroom" }).check();
+    await page.getByRole("button", { name: "Fork and compare" }).click();
+    await page.waitForURL(/\/compare\//);
+    await page.getByRole("row", { name: /Which one do you prefer.*The Glasshouse.*Grand Meridian Ballroom/ }).waitFor();
     // Any place of the journal is one to go on from.
     await page.goto(`${server.url}/runs/${run}/entries/25`);
     await page.getByRole("button", { name: "Fork from here" }).click();

@@ -1,7 +1,7 @@
 // What a person did with a form, as a decision; and decisions in words.
 
 import type { Decision, DecisionKind, Reach, Request } from "../api/types";
-import { brief } from "../ui/text";
+import { brief, plain } from "../ui/text";
 
 export interface Filled {
   content?: unknown;
@@ -80,7 +80,7 @@ export function told(taken: Told): string {
   const what = `${taken.what === "voted" ? "voted: " : ""}${done}${taken.tool ? ` for ${brief(taken.tool, 60)}` : ""}`;
   const value = taken.content ?? taken.value;
   const why = taken.note ?? taken.reason ?? taken.feedback;
-  return `${what}${value === undefined ? "" : `: ${brief(value, 200)}`}${why ? ` (${brief(why, 200)})` : ""}`;
+  return `${what}${value === undefined ? "" : `: ${plain(value, 200)}`}${why ? ` (${brief(why, 200)})` : ""}`;
 }
 
 /** What an approval is about and an edit begins with. */

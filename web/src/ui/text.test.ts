@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { span } from "./time";
-import { short, visible } from "./text";
+import { plain, short, visible } from "./text";
 import { yaml } from "../workflows/yaml";
 
 test("what is not seen is named", () => {
@@ -15,4 +15,9 @@ test("how long things take", () => {
 
 test("a definition is written as people write it", () => {
   expect(yaml({ workflow: "a", n: 1, yes: "no", list: ["x: y", { b: [1], c: "one\ntwo" }], none: [], empty: {} })).toBe('workflow: a\nn: 1\n"yes": "no"\nlist:\n  - "x: y"\n  - b:\n      - 1\n    c: |\n      one\n      two\nnone: []\nempty: {}\n');
+});
+
+test("simple values are said in words, others as they are", () => {
+  expect([plain({ venue: 1500, per_person: "no" }), plain(["tea", "fruit"]), plain("yes"), plain({ a: { b: 1 } }), plain({}), plain([])]).toEqual(["venue 1500, per person no", "tea, fruit", "yes", '{"a":{"b":1}}', "{}", "[]"]);
+  expect(plain({ a: "x\u202ey" })).toBe("a x⟨U+202E⟩y");
 });

@@ -16,6 +16,15 @@ export function short(text: string, most = 120): string {
 /** A value in a few words. */
 export const brief = (value: unknown, most = 120): string => short(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), most);
 
+/** A value as people say it, if it is simple: `venue 1500, catering 900`. */
+export function plain(value: unknown, most = 120): string {
+  const simple = (it: unknown) => it === null || typeof it !== "object";
+  const list = Array.isArray(value) && value.every(simple) ? value.map(String) : undefined;
+  const fields = !list && typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every(simple) ? Object.entries(value).map(([name, it]) => `${words(name).toLowerCase()} ${String(it)}`) : undefined;
+  const said = list ?? fields;
+  return said?.length ? short(said.join(", "), most) : brief(value, most);
+}
+
 export const pretty = (value: unknown): string => visible(typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
 
 /** `plan_review` as people read it. */
