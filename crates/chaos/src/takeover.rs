@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls, Row};
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A run that nobody has taken up by then is counted with this.
@@ -24,24 +25,30 @@ impl Database {
         }
     }
 
+    /// What a statement finds, as soon as there is somebody to ask.
+    async fn rows(&self, sql: &str, bound: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
+        loop {
+            if let Ok(rows) = self.connect().await.query(sql, bound).await {
+                return rows;
+            }
+        }
+    }
+
     /// The names of all nodes.
     pub(crate) async fn nodes(&self) -> Vec<String> {
-        let client = self.connect().await;
-        let rows = client.query("SELECT id FROM nodes", &[]).await.unwrap_or_default();
+        let rows = self.rows("SELECT id FROM nodes", &[]).await;
         rows.iter().map(|row| row.get(0)).collect()
     }
 
     /// How many runs there are.
     pub(crate) async fn runs(&self) -> i64 {
-        let client = self.connect().await;
-        client.query_one("SELECT count(*) FROM runs", &[]).await.unwrap().get(0)
+        self.rows("SELECT count(*) FROM runs", &[]).await[0].get(0)
     }
 
     /// The runs that a node holds, and how far they are.
     pub(crate) async fn held(&self, node: &str) -> BTreeMap<String, i64> {
-        let client = self.connect().await;
         let sql = "SELECT id, head FROM runs WHERE lease_node = $1";
-        let rows = client.query(sql, &[&node]).await.unwrap_or_default();
+        let rows = self.rows(sql, &[&node]).await;
         rows.iter().map(|row| (row.get(0), row.get(1))).collect()
     }
 

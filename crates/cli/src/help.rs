@@ -22,7 +22,8 @@ pub(crate) fn overview() -> String {
 
 pub(crate) const SERVE: &str = "\
 Prints where it listens, and what to try. Ctrl-C stops it: streams are ended, what is under way has
-ten seconds to finish, and another server on the same store, or this one later, goes on with the runs.
+ten seconds to finish, and another server on the same store goes on with the runs, or this one
+when it is started again.
 
 Examples:
   signoff serve

@@ -188,11 +188,12 @@ fn signals(format: LogFormat) -> Result<watch::Receiver<u32>> {
                 told = tokio::signal::ctrl_c() => if told.is_err() { return },
                 _ = terminated => {}
             }
-            count.send_modify(|count| *count += 1);
+            // Before it is counted: a server with nothing under way is gone a moment later.
             // Among lines of JSON there is nothing else; there the server's own line says it.
             if format == LogFormat::Text {
                 out::note("stopping; once more stops at once");
             }
+            count.send_modify(|count| *count += 1);
         }
     });
     Ok(counted)
