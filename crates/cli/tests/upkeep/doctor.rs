@@ -27,7 +27,7 @@ async fn a_store_that_is_well_is_said_to_be() {
         for name in ["integrity", "audit", "runs", "timers", "deliveries", "users"] {
             assert_eq!(check(&report, name).0, "ok", "{report}");
         }
-        assert!(check(&report, "store").1.contains("1 runs, 0 of them over, 1 requests wait"));
+        assert!(check(&report, "store").1.contains("runs 1, over 0, requests that wait 1"));
         // SQLite has no clock of its own, PostgreSQL no disk that can be seen from here.
         let more = if kept.store.is_some() { "clock" } else { "disk" };
         assert_eq!(check(&report, more).0, "ok", "{report}");

@@ -89,7 +89,7 @@ fn contents(place: &Place, examined: &Examined) -> String {
         free => format!(", {} of it free", size(*free)),
     };
     format!(
-        "{}: {runs} runs, {over} of them over, {pending} requests wait; {}{free}",
+        "{}: runs {runs}, over {over}, requests that wait {pending}; {}{free}",
         place.shown(),
         size(*bytes)
     )
