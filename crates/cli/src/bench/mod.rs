@@ -57,9 +57,9 @@ pub(crate) struct BenchArgs {
     /// Measure other systems too, by the programs in this folder
     #[arg(long, value_name = "FOLDER", requires = "report")]
     pub(crate) peers: Option<std::path::PathBuf>,
-    /// Where those systems are installed
-    #[arg(long, value_name = "FOLDER", default_value = "peers", requires = "peers")]
-    pub(crate) peers_home: std::path::PathBuf,
+    /// Where those systems are installed; .cache/signoff-peers in the home folder, if not given
+    #[arg(long, value_name = "FOLDER", requires = "peers")]
+    pub(crate) peers_home: Option<std::path::PathBuf>,
     /// The database that a process started by w4 looks at
     #[arg(long, hide = true)]
     pub(crate) database: Option<std::path::PathBuf>,
@@ -185,7 +185,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     }
     if let (Some(harness), Some(folder)) = (&args.peers, &args.report) {
         let names: Vec<&str> = NAMES.iter().copied().filter(|name| wanted(name)).collect();
-        compare::run_peers(harness, &args.peers_home, &names, &folder.join("peers"))?;
+        let at_home = || std::env::home_dir().map(|home| home.join(".cache/signoff-peers"));
+        let installed = args.peers_home.clone().or_else(at_home).unwrap_or_default();
+        compare::run_peers(harness, &installed, &names, &folder.join("peers"))?;
     }
     write_report(args)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use signoff_core::journal::{Event, Started};
-use signoff_core::request::{RequestBody, RequestStatus};
+use signoff_core::request::{RequestBody, RequestKind, RequestStatus};
 use signoff_core::{Actor, ConversationId, Message, RequestId, Risk, Tenant};
 
 use super::fixtures::*;
@@ -75,7 +75,7 @@ pub async fn a_tenant_sees_nothing_of_others(store: Arc<dyn Store>) {
     assert_eq!(view.requests(&all, None, 9).unwrap().items[0].id, ours);
     assert_eq!(view.count_requests(&all).unwrap(), 1);
     for tenant in [Tenant::local(), acme()] {
-        let status = Some(signoff_core::request::RequestStatus::Pending);
+        let status = Some(RequestStatus::Pending);
         let waits = RequestFilter { status, tenant: Some(tenant), ..RequestFilter::default() };
         assert_eq!(store.count_requests(&waits).unwrap(), 1);
         let none = RequestFilter { kind: Some(RequestKind::Approval), ..waits };
