@@ -2,7 +2,7 @@
 //! people, pauses and crashes anywhere, clocks that differ. What holds here holds in every order there is.
 
 #![allow(unreachable_pub)] // each module is used by its neighbours only
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::expect_used)] // tests
 
 #[path = "model/search.rs"]
 mod search;
@@ -37,14 +37,14 @@ fn wrong(state: &State) -> Option<&'static str> {
     lost.then_some("an accepted answer is lost")
 }
 
-fn explore(rules: Rules) -> Found {
-    search(State::new(), |state| state.next(&rules), wrong, State::is_over)
+fn explore(rules: &Rules) -> Found {
+    search(State::new(), |state| state.next(rules), wrong, State::is_over)
 }
 
 #[test]
 fn nothing_goes_wrong_in_any_order() {
     for clocks in CLOCKS {
-        let found = explore(Rules { clocks, ..Rules::default() });
+        let found = explore(&Rules { clocks, ..Rules::default() });
         assert!(found.problem.is_none(), "clocks {clocks:?}: {:#?}", found.problem);
         assert!(found.states > 10_000, "only {} states", found.states);
         assert_eq!(found.hopeless, 0, "from some states there is no way to the end");
@@ -53,7 +53,7 @@ fn nothing_goes_wrong_in_any_order() {
 }
 
 /// The way to what goes wrong without some part.
-fn counterexample(rules: Rules) -> (&'static str, Vec<Action>) {
+fn counterexample(rules: &Rules) -> (&'static str, Vec<Action>) {
     let found = explore(rules);
     let (problem, way) = found.problem.expect("nothing goes wrong without it");
     println!("{problem}:\n  {way:?}");
@@ -62,7 +62,7 @@ fn counterexample(rules: Rules) -> (&'static str, Vec<Action>) {
 
 #[test]
 fn without_the_fence_a_step_is_carried_out_twice() {
-    let (problem, way) = counterexample(Rules { fence: false, ..Rules::default() });
+    let (problem, way) = counterexample(&Rules { fence: false, ..Rules::default() });
     assert_eq!(problem, "a step was carried out twice");
     // Somebody claims what somebody else believes to hold.
     let claims = way.iter().filter(|action| matches!(action, Action::Claim(_))).count();
@@ -71,19 +71,19 @@ fn without_the_fence_a_step_is_carried_out_twice() {
 
 #[test]
 fn without_compare_and_set_two_answers_are_accepted() {
-    let (problem, _) = counterexample(Rules { compare_and_set: false, ..Rules::default() });
+    let (problem, _) = counterexample(&Rules { compare_and_set: false, ..Rules::default() });
     assert_eq!(problem, "two answers were accepted");
 }
 
 #[test]
 fn a_deadline_that_is_not_claimed_contradicts_an_answer() {
-    let (problem, way) = counterexample(Rules { claimed_deadline: false, ..Rules::default() });
+    let (problem, way) = counterexample(&Rules { claimed_deadline: false, ..Rules::default() });
     assert!(problem.contains("inbox") || problem.contains("lost"), "{problem}");
     assert!(way.iter().any(|action| matches!(action, Action::Deadline(_))), "{way:?}");
 }
 
 #[test]
 fn a_step_that_is_begun_before_its_intent_is_written_is_carried_out_twice() {
-    let (problem, _) = counterexample(Rules { intent_first: false, ..Rules::default() });
+    let (problem, _) = counterexample(&Rules { intent_first: false, ..Rules::default() });
     assert_eq!(problem, "a step was carried out twice");
 }

@@ -4,7 +4,7 @@
 
 #![cfg(all(feature = "failpoints", feature = "conformance"))]
 #![allow(unreachable_pub)] // the steps are used here only
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "crash/steps.rs"]
 mod steps;

@@ -4,13 +4,16 @@
 
 mod agents;
 mod bare;
+mod compare;
 mod inbox;
 mod measure;
 mod memory;
 mod nodes;
 mod pause;
 mod places;
+mod plot;
 mod policy;
+mod scale;
 mod server;
 mod steps;
 mod storage;
@@ -24,7 +27,7 @@ use serde_json::{Value, json};
 /// What to measure and where to write it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// One of w1, w2, w3, w4, w5, w6, w7, answers, streams, agents, storage, load, policy, terminal, nodes; all of them, if not given
+    /// One of w1, w2, w3, w4, w5, w6, w7, answers, streams, agents, storage, load, policy, terminal, nodes, scale; all of them, if not given. `report` measures nothing
     pub(crate) name: Option<String>,
     /// Samples of each case, after one that is thrown away
     #[arg(long, default_value_t = 7)]
@@ -32,6 +35,9 @@ pub(crate) struct BenchArgs {
     /// How many runs w4 parks
     #[arg(long, default_value_t = 10_000)]
     pub(crate) parked: usize,
+    /// How far scale goes: parked runs up to this many, and a journal of up to this many entries
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) scale: usize,
     /// How many seconds w7 and answers load the server, for each case
     #[arg(long, default_value_t = 4)]
     pub(crate) seconds: u64,
@@ -47,6 +53,15 @@ pub(crate) struct BenchArgs {
     /// Write the records to this file as well
     #[arg(long)]
     pub(crate) out: Option<std::path::PathBuf>,
+    /// Keep the records in this folder, and write a table (report.md) and plots of all that is there
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) report: Option<std::path::PathBuf>,
+    /// Measure other systems too, by the programs in this folder
+    #[arg(long, value_name = "FOLDER", requires = "report")]
+    pub(crate) peers: Option<std::path::PathBuf>,
+    /// Where those systems are installed; .cache/signoff-peers in the home folder, if not given
+    #[arg(long, value_name = "FOLDER", requires = "peers")]
+    pub(crate) peers_home: Option<std::path::PathBuf>,
     /// The database that a process started by w4 looks at
     #[arg(long, hide = true)]
     pub(crate) database: Option<std::path::PathBuf>,
@@ -54,11 +69,14 @@ pub(crate) struct BenchArgs {
 
 const NAMES: &[&str] = &[
     "w1", "w2", "w3", "w4", "w5", "w6", "w7", "answers", "streams", "agents", "storage", "load",
-    "policy", "terminal", "nodes",
+    "policy", "terminal", "nodes", "scale",
 ];
 /// What the benchmarks start in other processes.
 const MODEL_SERVER: &str = "model-server";
 const LOOK: &str = "look";
+const GLANCE: &str = "glance";
+/// What measures nothing.
+const REPORT: &str = "report";
 
 /// Where the records go.
 pub(crate) struct Records {
@@ -91,6 +109,8 @@ pub(crate) fn run(args: &BenchArgs, store: Option<&str>) -> anyhow::Result<()> {
     match (args.name.as_deref(), &args.database) {
         (Some(MODEL_SERVER), _) => return on_two_cores(agents::serve()),
         (Some(LOOK), Some(database)) => return on_two_cores(inbox::look(database)),
+        (Some(GLANCE), Some(database)) => return scale::glance(database),
+        (Some(REPORT), _) if args.report.is_some() => return write_report(args),
         _ => {}
     }
     if let Some(name) = &args.name
@@ -98,7 +118,12 @@ pub(crate) fn run(args: &BenchArgs, store: Option<&str>) -> anyhow::Result<()> {
     {
         bail!("there is no benchmark `{name}`; there are {}", NAMES.join(", "));
     }
-    let file = match &args.out {
+    if let Some(folder) = &args.report {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot write {}", folder.display()))?;
+    }
+    let out = args.out.clone().or_else(|| Some(args.report.as_ref()?.join("signoff.jsonl")));
+    let file = match &out {
         Some(path) => Some(
             std::fs::File::options()
                 .create(true)
@@ -151,6 +176,10 @@ pub(crate) fn run(args: &BenchArgs, store: Option<&str>) -> anyhow::Result<()> {
         if wanted("load") {
             storage::long_run(args, &mut records).await?;
         }
+        if wanted("scale") {
+            scale::parked(args, &mut records).await?;
+            scale::journals(args, &mut records).await?;
+        }
         anyhow::Ok(())
     })?;
     if wanted("nodes") {
@@ -159,6 +188,20 @@ pub(crate) fn run(args: &BenchArgs, store: Option<&str>) -> anyhow::Result<()> {
     if wanted("agents") {
         on_two_cores(agents::at_once(&mut records))?;
     }
+    if let (Some(harness), Some(folder)) = (&args.peers, &args.report) {
+        let names: Vec<&str> = NAMES.iter().copied().filter(|name| wanted(name)).collect();
+        let at_home = || std::env::home_dir().map(|home| home.join(".cache/signoff-peers"));
+        let installed = args.peers_home.clone().or_else(at_home).unwrap_or_default();
+        compare::run_peers(harness, &installed, &names, &folder.join("peers"))?;
+    }
+    write_report(args)
+}
+
+/// The table and the plots, where they are wanted.
+fn write_report(args: &BenchArgs) -> anyhow::Result<()> {
+    let Some(folder) = &args.report else { return Ok(()) };
+    let table = compare::report(folder)?;
+    write!(std::io::stdout(), "{table}")?;
     Ok(())
 }
 

@@ -14,7 +14,8 @@ const LEASE: i8 = 2;
 const CRASHES: u8 = 2;
 
 /// How things are done. As they should be, unless it is said otherwise.
-#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)] // each can be taken away
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// An append names its lease and its place, and is refused if either is stale.
     pub fence: bool,

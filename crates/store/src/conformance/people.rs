@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use signoff_core::journal::{Event, Started};
-use signoff_core::request::{RequestBody, RequestStatus};
+use signoff_core::request::{RequestBody, RequestKind, RequestStatus};
 use signoff_core::{Actor, ConversationId, Message, RequestId, Risk, Tenant};
 
 use super::fixtures::*;
@@ -74,6 +74,13 @@ pub async fn a_tenant_sees_nothing_of_others(store: Arc<dyn Store>) {
     let all = RequestFilter { tenant: Some(Tenant::local()), ..RequestFilter::default() };
     assert_eq!(view.requests(&all, None, 9).unwrap().items[0].id, ours);
     assert_eq!(view.count_requests(&all).unwrap(), 1);
+    for tenant in [Tenant::local(), acme()] {
+        let status = Some(RequestStatus::Pending);
+        let waits = RequestFilter { status, tenant: Some(tenant), ..RequestFilter::default() };
+        assert_eq!(store.count_requests(&waits).unwrap(), 1);
+        let none = RequestFilter { kind: Some(RequestKind::Approval), ..waits };
+        assert_eq!(store.count_requests(&none).unwrap(), 0, "nothing of the filter is forgotten");
+    }
     assert_eq!(view.runs(&RunFilter::default(), None, 9).unwrap().items.len(), 1);
     let latest = view.latest_run(&Tenant::local(), &"conv_1".into()).unwrap().unwrap();
     assert_eq!(latest.id, run("b"));

@@ -228,11 +228,7 @@ pub async fn is_there(store: &Arc<dyn Store>, step: &str) -> Option<bool> {
             assert_eq!(both[0], both[1], "one question of two");
             both[0]
         }
-        "comment" => {
-            status("asks", 1).is_some() && {
-                store.notes(&run("asks").request(1)).unwrap().len() == 1
-            }
-        }
+        "comment" => store.notes(&run("asks").request(1)).is_ok_and(|notes| notes.len() == 1),
         "link" => {
             let audit = store.audit(None, 0, 99).unwrap();
             audit.iter().any(|line| line.decision.contains("linked"))
