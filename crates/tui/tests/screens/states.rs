@@ -201,12 +201,10 @@ fn earlier_runs_are_told_with_what_they_gave() {
     assert!(effects.contains(&Effect::Follow(vec![RunId::new("run_1"), RunId::new("run_2")], 0)));
     for run in runs {
         let id = RunId::new(&*run.id);
-        let mut seq = 0;
-        for event in [
+        for (seq, event) in (1..).zip([
             json!({ "started": { "workflow": "w", "version": "v", "conversation": "conv_1", "input": run.input, "by": "me" } }),
             json!({ "run_completed": {} }),
-        ] {
-            seq += 1;
+        ]) {
             let entry = signoff_core::journal::Entry {
                 seq,
                 at: NOW,
