@@ -123,11 +123,12 @@ impl Transcript {
     pub(crate) fn last_said(&self, most: usize, question: &str) -> Vec<Spoken> {
         let question = line(question);
         let said = self.items.iter().rev().filter_map(|item| match item {
-            Item::You { by, text } => Some(Spoken { by: by.clone(), text: line(text) }),
+            Item::You { by, text } | Item::Answer { by, text } => {
+                Some(Spoken { by: by.clone(), text: line(text) })
+            }
             Item::Agent { agent, text } => {
                 Some(Spoken { by: self.title(agent), text: line(text).replace("**", "") })
             }
-            Item::Answer { by, text } => Some(Spoken { by: by.clone(), text: line(text) }),
             _ => None,
         });
         let mut said: Vec<Spoken> =

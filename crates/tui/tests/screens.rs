@@ -10,6 +10,8 @@ mod decisions;
 mod forms;
 #[path = "screens/inbox.rs"]
 mod inbox;
+#[path = "screens/inbox_states.rs"]
+mod inbox_states;
 #[path = "screens/many.rs"]
 mod many;
 #[path = "screens/pictures.rs"]

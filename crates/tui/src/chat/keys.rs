@@ -29,7 +29,7 @@ impl Chat {
                         match key.code {
                             KeyCode::Up => self.help_at = self.help_at.saturating_sub(1),
                             KeyCode::Down => {
-                                self.help_at = (self.help_at + 1).min(self.help_most.get())
+                                self.help_at = (self.help_at + 1).min(self.help_most.get());
                             }
                             _ => self.focus = Focus::Composer,
                         }

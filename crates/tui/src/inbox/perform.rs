@@ -76,10 +76,11 @@ impl Performer {
             let _ = told.send(tell);
         });
         // Whoever goes through the list looks at the last one only.
-        if looks && let Ok(mut looking) = self.looking.lock() {
-            if let Some(before) = looking.replace(task.abort_handle()) {
-                before.abort();
-            }
+        if looks
+            && let Ok(mut looking) = self.looking.lock()
+            && let Some(before) = looking.replace(task.abort_handle())
+        {
+            before.abort();
         }
     }
 }

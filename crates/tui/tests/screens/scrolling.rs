@@ -76,7 +76,7 @@ fn the_beginning_is_reached_and_stays() {
 #[test]
 fn a_question_that_is_longer_than_the_screen_is_read_as_a_whole() {
     let mut body = budget();
-    body.prompt = (0..40).map(|n| format!("reason {n}\n\n")).collect();
+    body.prompt = (0..40).map(|n| format!("reason {n}")).collect::<Vec<_>>().join("\n\n");
     let mut chat = asking(body);
     let shown = seen(&chat, 80, 24);
     assert!(shown.contains("[ Approve ]") && shown.contains("↑ more: PgUp"), "{shown}");

@@ -2,19 +2,18 @@
 
 use crossterm::event::KeyCode;
 use serde_json::{Value, json};
-use signoff_client::{Asked, ClientError, InboxEvent, Refused, Run, RunEvent, Said};
+use signoff_client::{Asked, ClientError, Refused, Run, RunEvent, Said};
 use signoff_core::request::RequestKind;
-use signoff_core::{Actor, Request, RequestId, RunId, Timestamp};
+use signoff_core::{RequestId, RunId, Timestamp};
 use signoff_tui::chat::{Chat, Effect, Told};
-use signoff_tui::inbox;
 use signoff_tui::saved::{Saved, Session};
 use signoff_tui::screen::Input;
 use signoff_tui::theme::Theme;
 
-use crate::inbox::{inbox_in, press as inbox_press, seen as inbox_seen, typed as inbox_typed};
+use crate::inbox::inbox_in;
 use crate::support::{
-    NOW, THEMES, budget, control, deletion, diet, diets, edit_file, object, painted, plan, request,
-    shown, step, text, venue, within,
+    NOW, THEMES, budget, control, deletion, diet, diets, edit_file, object, painted, plan, shown,
+    step, text, within,
 };
 use crate::talking::{
     asked, asked_of, asking, chat, later, pending, press, run, running, running_in, said, seen,
@@ -201,12 +200,10 @@ fn earlier_runs_are_told_with_what_they_gave() {
     assert!(effects.contains(&Effect::Follow(vec![RunId::new("run_1"), RunId::new("run_2")], 0)));
     for run in runs {
         let id = RunId::new(&*run.id);
-        let mut seq = 0;
-        for event in [
+        for (seq, event) in (1..).zip([
             json!({ "started": { "workflow": "w", "version": "v", "conversation": "conv_1", "input": run.input, "by": "me" } }),
             json!({ "run_completed": {} }),
-        ] {
-            seq += 1;
+        ]) {
             let entry = signoff_core::journal::Entry {
                 seq,
                 at: NOW,
@@ -286,73 +283,6 @@ fn colours_of_each_theme() {
             painted(&screen, 100, 26)
         );
     }
-}
-
-fn changed(inbox: &mut inbox::Inbox, change: &str, request: Request) -> Vec<inbox::Effect> {
-    let request = Box::new(request);
-    inbox.update(inbox::Told::Inbox(InboxEvent::Change { change: change.into(), request }))
-}
-
-#[test]
-fn more_states_of_the_inbox() {
-    let one = |body| inbox_in(Theme::Plain, vec![request(1, body, 60)]);
-    // What was said before, and what people noted.
-    let mut inbox = one(venue());
-    let looked = inbox::Looked {
-        notes: serde_json::from_value(json!([
-            { "by": "ada", "what": "claimed", "to": "ada" }, { "by": "bob", "what": "commented", "text": "near the station" }]))
-        .unwrap(),
-        said: vec![
-            signoff_tui::Spoken { by: "person".into(), text: "Plan a party for 30 people".into() },
-            signoff_tui::Spoken { by: "coordinator".into(), text: "The venue specialist looks for a place.".into() },
-        ],
-    };
-    inbox.update(inbox::Told::Looked(RequestId::new("req_1_1"), Box::new(looked)));
-    inbox_press(&mut inbox, KeyCode::Enter);
-    insta::assert_snapshot!("inbox_said_before", inbox_seen(&inbox, 90, 26));
-    // By when.
-    let inbox = one(within(diet(), 90));
-    insta::assert_snapshot!("inbox_deadline_near", inbox_seen(&inbox, 90, 20));
-    let inbox = one(within(diet(), -5));
-    insta::assert_snapshot!("inbox_deadline_over", inbox_seen(&inbox, 90, 20));
-    // Lines that are typed about it.
-    for (keys, name) in [("xask Bob", "comment"), ("tada", "give")] {
-        let mut inbox = one(venue());
-        inbox_typed(&mut inbox, keys);
-        insta::assert_snapshot!(format!("inbox_{name}"), inbox_seen(&inbox, 80, 20));
-    }
-    // Filters, and nothing that fits.
-    let mut inbox = inbox_in(Theme::Plain, crate::inbox::all());
-    inbox_typed(&mut inbox, "f!");
-    insta::assert_snapshot!("inbox_filtered", inbox_seen(&inbox, 80, 14));
-    let mut inbox = inbox_in(Theme::Plain, crate::inbox::all());
-    inbox_typed(&mut inbox, "/nowhere");
-    insta::assert_snapshot!("inbox_nothing_fits", inbox_seen(&inbox, 80, 14));
-    // Marked, in 60 columns.
-    let mut inbox = inbox_in(Theme::Plain, crate::inbox::all());
-    inbox_typed(&mut inbox, "*D");
-    insta::assert_snapshot!("inbox_bulk_60", inbox_seen(&inbox, 60, 20));
-    // Others claim it, put it off, and it comes back.
-    let mut inbox = one(diet());
-    let mut claimed = request(1, diet(), 60);
-    claimed.assignee = Some(Actor::new("bob"));
-    changed(&mut inbox, "claimed", claimed);
-    assert!(inbox_seen(&inbox, 90, 20).contains("@bob"));
-    let mut away = request(1, diet(), 60);
-    away.deferred_until = Some(Timestamp(NOW.0 + 3_600_000));
-    changed(&mut inbox, "deferred", away);
-    assert!(inbox_seen(&inbox, 90, 20).contains("0 waiting"));
-    inbox.update(inbox::Told::Input(Input::LookedAt(false)));
-    let effects = changed(&mut inbox, "reopened", request(1, diet(), 60));
-    assert!(
-        effects.contains(&inbox::Effect::Bell("Are there dietary needs?".into())),
-        "{effects:?}"
-    );
-    // The way back to the server.
-    inbox.update(inbox::Told::Inbox(InboxEvent::Lost { problem: "connection refused".into() }));
-    insta::assert_snapshot!("inbox_lost_with_requests", inbox_seen(&inbox, 80, 14));
-    assert_eq!(inbox.update(inbox::Told::Inbox(InboxEvent::Listening)), [inbox::Effect::Load]);
-    assert!(inbox_seen(&inbox, 80, 14).contains("● live"));
 }
 
 /// In the chat the bell rings only when nobody looks, and never where it is turned off.

@@ -1,6 +1,7 @@
 //! Things to show, and a terminal to show them on.
 
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -253,7 +254,7 @@ pub(crate) fn painted(parser: &vt100::Parser, columns: u16, lines: u16) -> Strin
             }
             let next = style(cell);
             if next != now {
-                row.push_str(&format!("⟦{next}⟧"));
+                let _ = write!(row, "⟦{next}⟧");
                 now = next;
             }
             row.push_str(if cell.has_contents() { cell.contents() } else { " " });

@@ -81,8 +81,12 @@ impl Chat {
                 lines.push(Line::from(vec![name, Span::raw(text)]));
             }
         };
-        KEYS.iter().for_each(|(keys, what)| row(keys, what));
-        ALL.iter().for_each(|it| row(&format!("/{} {}", it.name, it.takes), it.about));
+        for (keys, what) in KEYS {
+            row(keys, what);
+        }
+        for it in ALL {
+            row(&format!("/{} {}", it.name, it.takes), it.about);
+        }
         let room = usize::from(area.height).saturating_sub(2);
         self.help_most.set(lines.len().saturating_sub(room));
         let lines = lines.split_off(self.help_at.min(self.help_most.get()));
