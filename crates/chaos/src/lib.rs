@@ -6,8 +6,7 @@
 //! For tests only; what goes wrong here fails one, so it panics.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc)]
-// Times here are those of the machine: nothing is replayed.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout)] // what it has to say is for people
 
 mod check;
 mod client;

@@ -132,6 +132,9 @@ impl Exchange {
             told.retain(|_, at| *at + REPEAT_EVERY > now);
             let new: Vec<RunId> =
                 listened.into_iter().filter(|run| !told.contains_key(run)).collect();
+            if new.is_empty() {
+                continue;
+            }
             let words = new.chunks(IDS_IN_A_WORD).map(|runs| Word::Listens { runs: runs.to_vec() });
             self.wire.say(words.filter_map(|word| word.written()).collect());
             told.extend(new.into_iter().map(|run| (run, now)));
