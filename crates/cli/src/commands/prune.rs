@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::style::printable_line;
 
 /// How long a server rests between two looks at all runs, at most.
-const LONGEST_REST: Duration = Duration::from_secs(60 * 60);
+const LONGEST_REST: Duration = Duration::from_hours(1);
 const SHORTEST_REST: Duration = Duration::from_secs(1);
 /// And between two groups of runs, so that others can write.
 const BETWEEN: Duration = Duration::from_millis(50);
