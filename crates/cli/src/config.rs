@@ -187,7 +187,7 @@ impl Config {
             add(format!("webhook {webhook}"), &config.secret_env);
         }
         for (channel, config) in &self.channels {
-            add(format!("channel {channel}"), &config.url_env);
+            config.secret_variables().for_each(|name| add(format!("channel {channel}"), name));
         }
         all
     }
@@ -198,18 +198,18 @@ impl Config {
         for (alias, model) in &self.models {
             if let Model::One(config) = model {
                 let url = config.base_url.iter();
-                all.extend(url.map(|url| (format!("model {alias}"), url.to_string())));
+                all.extend(url.map(|url| (format!("model {alias}"), url.clone())));
             }
         }
         for (name, config) in &self.webhooks {
-            all.push((format!("webhook {name}"), config.url.to_string()));
+            all.push((format!("webhook {name}"), config.url.clone()));
         }
         for (name, config) in &self.a2a {
-            all.push((format!("a2a {name}"), config.url.to_string()));
+            all.push((format!("a2a {name}"), config.url.clone()));
         }
         for (name, config) in &self.mcp {
             let url = config.url.iter();
-            all.extend(url.map(|url| (format!("mcp {name}"), url.to_string())));
+            all.extend(url.map(|url| (format!("mcp {name}"), url.clone())));
         }
         all
     }

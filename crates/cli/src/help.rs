@@ -103,26 +103,26 @@ Examples:
   signoff fork last --at 12 --answer \"The Glasshouse\"";
 
 pub(crate) const DOCTOR: &str = "\
-Each check is ok, warn or fail, with what to do. The exit code is 1 if one fails. Nothing is changed; a database
-of an older version is not brought up to date.
+Each check is ok, warn or fail, with what to do. The exit code is 1 if one fails. Nothing is
+changed; a database of an older version is not brought up to date.
 
 Examples:
   signoff doctor
   signoff doctor --json --store postgres://signoff@db.example/signoff";
 
 pub(crate) const PRUNE: &str = "\
-A conversation goes as a whole, with its runs, journals and requests: when all its runs are over, have not
-changed for that long, and nobody is still to be told of them. The audit stays, and says what was removed.
-[retention] in signoff.toml has a server do the same by itself.
+A conversation goes as a whole, with its runs, journals and requests: when all its runs are over,
+have not changed for that long, and nobody is still to be told of them. The audit stays, and says
+what was removed. [retention] in signoff.toml has a server do the same by itself.
 
 Examples:
   signoff prune --older-than 30d --dry-run
   signoff prune --older-than 90d --workflow event_planner --compact";
 
 pub(crate) const EXPORT: &str = "\
-The file has the run, those that are part of it, and those before it in its conversation: journals, requests,
-decisions, what waits. It has everything that was said. The place where it is imported must have the models and tools
-that it uses.
+The file has the run, those that are part of it, and those before it in its conversation:
+journals, requests, decisions, what waits. It has everything that was said. The place where it is
+imported must have the models and tools that it uses.
 
 Examples:
   signoff export last -o run.jsonl
@@ -130,10 +130,10 @@ Examples:
   signoff import run.jsonl --data-dir elsewhere";
 
 pub(crate) const MIGRATE: &str = "\
-Runs, journals, requests, timers, what is remembered, users, links, deliveries, conversations and the audit, with all
-their numbers, in one transaction; all of it is read again and compared before that is committed. The file is closed for
-good then. Stop the server first.
+Runs, journals, requests, timers, what is remembered, users, links, deliveries, conversations and
+the audit, with all their numbers, in one transaction; all of it is read again and compared before
+that is committed. The file is closed for good then. Stop the server first.
 
 Examples:
   signoff migrate --to postgres://signoff@db.example/signoff
-  signoff migrate --from sqlite:/var/lib/signoff/signoff.db --to postgres://signoff@db.example/signoff";
+  signoff migrate --from sqlite:/srv/signoff.db --to postgres://signoff@db.example/signoff";

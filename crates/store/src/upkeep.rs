@@ -8,6 +8,9 @@ use signoff_core::{Actor, RunStatus};
 /// How many runs one [`Store::prune`](crate::Store::prune) looks at.
 pub(crate) const MAX_LOOKED_AT: usize = 200;
 
+/// Conversations to look at, by tenant and id, and where to go on.
+pub(crate) type Candidates = (Vec<(String, String)>, Option<u64>);
+
 /// What is to be removed: conversations whose runs are all over, since before a point in time.
 #[derive(Clone, Debug)]
 pub struct Prune {

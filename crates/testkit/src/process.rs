@@ -118,11 +118,6 @@ impl Process {
         }
     }
 
-    /// Its id.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Stops it where it stands.
     pub fn stop(&self) {
         self.signal("STOP");

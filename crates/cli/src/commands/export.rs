@@ -16,7 +16,7 @@ use crate::{exchange, find, out};
 /// How often a run that changes meanwhile is exported anew.
 const MAX_TRIES: u32 = 5;
 
-pub(crate) async fn perform(app: &App, args: ExportArgs) -> Result<Exit> {
+pub(crate) async fn perform(app: &App, args: &ExportArgs) -> Result<Exit> {
     let store = app.needed_store()?;
     let record = find::run(&*store, &args.run, false)?;
     if find::is_part(&record) {
@@ -35,7 +35,7 @@ pub(crate) async fn perform(app: &App, args: ExportArgs) -> Result<Exit> {
         };
         let open = exported.runs.iter().filter(|run| !run.status.is_over());
         let seen: Vec<_> = open.map(signoff_store::ExportedRun::seen).collect();
-        put(&args, exported)?;
+        put(args, exported)?;
         if !args.moves {
             let note =
                 "it stays here as well; import it elsewhere and both go on (--move ends it here)";

@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::style::printable_line;
 use crate::{exchange, out};
 
-pub(crate) async fn perform(app: &App, args: ImportArgs) -> Result<Exit> {
+pub(crate) async fn perform(app: &App, args: &ImportArgs) -> Result<Exit> {
     let name = args.file.display().to_string();
     let wrong = |problem: &str| Failure::usage(printable_line(&format!("{name}: {problem}")));
     let file: Box<dyn Read> = if args.file.as_os_str() == "-" {
@@ -25,6 +25,7 @@ pub(crate) async fn perform(app: &App, args: ImportArgs) -> Result<Exit> {
         wrong(&problem).hint("a file that `signoff export` has written, whole and unchanged")
     })?;
     let run = exported.run.clone();
+    let was_over = exported.runs.iter().any(|it| it.id == run && it.status.is_over());
     let store = app.store()?;
     let take = TakeIn { exported, by: Actor::local(), at: SystemClock.now() };
     let taken = store.take_in(take).await?;
@@ -42,12 +43,17 @@ pub(crate) async fn perform(app: &App, args: ImportArgs) -> Result<Exit> {
         out::json_line(&json!({ "run": run, "status": status, "new": new }))?;
         return Ok(Exit::Done);
     }
+    let goes_on = status.is_some_and(|it| !it.is_over());
     let status = status.map(|it| it.to_string()).unwrap_or_default();
     out::line(&match new {
         0 => format!("{run} is here already: {status}"),
         1 => format!("{run}: {status}"),
         more => format!("{run}: {status}, with {} more that belong to it", more - 1),
     })?;
-    out::note(&format!("to go on: {}", app.command_line("inbox")));
+    if goes_on {
+        out::note(&format!("to go on: {}", app.command_line("inbox")));
+    } else if !was_over {
+        out::note("it has ended here since, or was moved from here: it does not come back");
+    }
     Ok(Exit::Done)
 }

@@ -16,12 +16,12 @@ use crate::place::Place;
 use crate::style::printable_line;
 
 /// How long a server rests between two looks at all runs, at most.
-const LONGEST_REST: Duration = Duration::from_secs(60 * 60);
+const LONGEST_REST: Duration = Duration::from_hours(1);
 const SHORTEST_REST: Duration = Duration::from_secs(1);
 /// And between two groups of runs, so that others can write.
 const BETWEEN: Duration = Duration::from_millis(50);
 
-pub(crate) async fn perform(app: &App, args: PruneArgs) -> Result<Exit> {
+pub(crate) async fn perform(app: &App, args: &PruneArgs) -> Result<Exit> {
     let older: Span = args.older_than.parse().map_err(|problem| {
         Failure::usage(format!("--older-than: {problem}")).hint("for example 30d or 12h")
     })?;

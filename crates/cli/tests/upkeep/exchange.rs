@@ -39,6 +39,9 @@ async fn a_parked_run_goes_on_where_it_is_imported() {
         let done = server.answer_party(&run).await;
         assert_eq!(done["status"], "completed", "{done}");
         assert!(done["output"].to_string().contains("Glasshouse"), "{done}");
+        let back = from.run(&["import", file]).exits(0);
+        assert!(back.stdout.contains("is here already: cancelled"), "{back:?}");
+        assert!(back.stderr.contains("does not come back"), "{back:?}");
         let late = to.run(&["import", file]).exits(0);
         assert!(late.stdout.contains("is here already: completed"), "{late:?}");
         // One answer for each question, whatever store it was given in.

@@ -106,7 +106,7 @@ impl Dice {
 #[tokio::test]
 async fn garbage_is_refused_and_nothing_breaks() {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|it| it.parse().ok()).unwrap_or(6);
-    let seed = u64::from(std::process::id()) << 7 | 1;
+    let seed = (u64::from(std::process::id()) << 7) | 1;
     let mut dice = Dice(seed);
     let server = Place::new().serve_with(&["--max-rate", "100000"]);
     let until = Instant::now() + Duration::from_secs(seconds);

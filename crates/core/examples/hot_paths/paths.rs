@@ -56,6 +56,7 @@ impl Journal {
             tenant: Tenant::local(),
             added: 0,
             sent: None,
+            reason: None,
         };
         let first = plan::start(&graph, started, Vec::new(), Timestamp(0));
         let entry = |(seq, event)| Entry { seq, at: Timestamp(0), event };
@@ -81,6 +82,7 @@ impl Journal {
                 key: "call".into(),
                 kind: EffectKind::Local,
                 outcome: Outcome::Ok(Arc::new(value)),
+                took: 0,
             },
             Event::Said {
                 activation: Some(activation),

@@ -9,7 +9,7 @@ use super::error::Stop;
 use super::job::Command;
 use super::text::Text;
 use super::touches::Touches;
-use crate::upkeep::MAX_LOOKED_AT;
+use crate::upkeep::{Candidates, MAX_LOOKED_AT};
 use crate::{Prune, Pruned, PrunedRun, StoreError};
 
 /// Whether a conversation is over, by its tenant, its id, the point in time and the workflow. Something that was kept, told
@@ -50,10 +50,7 @@ impl Command for Prune {
 }
 
 /// The conversations of the next runs that are over, and where to go on.
-async fn candidates(
-    prune: &Prune,
-    batch: &Batch<'_>,
-) -> Result<(Vec<(String, String)>, Option<u64>), Stop> {
+async fn candidates(prune: &Prune, batch: &Batch<'_>) -> Result<Candidates, Stop> {
     let rows = batch
         .conn()
         .rows(

@@ -7,7 +7,7 @@ use super::db::Db;
 use super::decide::add_audit_line;
 use super::error::{read, stored};
 use super::writer::{Command, Stop};
-use crate::upkeep::MAX_LOOKED_AT;
+use crate::upkeep::{Candidates, MAX_LOOKED_AT};
 use crate::{Prune, Pruned, PrunedRun, StoreError};
 
 /// Whether a conversation is over, by its tenant, its id, the point in time and the workflow. Something that was kept, told
@@ -23,6 +23,9 @@ const IS_OVER: &str = "SELECT NOT EXISTS (
             OR EXISTS (SELECT 1 FROM pushes WHERE run = u.no AND done = 0)
             OR EXISTS (SELECT 1 FROM events WHERE run = u.no)))
     AND NOT EXISTS (SELECT 1 FROM conversations WHERE tenant = ?1 AND id = ?2 AND updated_at >= ?3)";
+
+/// A run: its number, id, the run at the top if that is another, workflow, status, and last entry.
+type Row = (i64, String, Option<String>, String, String, i64);
 
 impl Command for Prune {
     type Output = Pruned;
@@ -45,10 +48,7 @@ impl Command for Prune {
 
 impl Prune {
     /// The conversations of the next runs that are over, and where to go on.
-    fn candidates(
-        &self,
-        connection: &Connection,
-    ) -> Result<(Vec<(String, String)>, Option<u64>), Stop> {
+    fn candidates(&self, connection: &Connection) -> Result<Candidates, Stop> {
         let mut statement = connection.prepare_cached(
             "SELECT no, tenant, conversation,
                  root IS NULL AND status IN ('completed', 'failed', 'cancelled') AND updated_at < ?2
@@ -74,7 +74,7 @@ impl Prune {
         conversation: &str,
         pruned: &mut Pruned,
     ) -> Result<(), Stop> {
-        let runs: Vec<(i64, String, Option<String>, String, String, i64)> = db
+        let runs: Vec<Row> = db
             .connection
             .prepare_cached(
                 "SELECT no, id, root, workflow, status, head FROM runs INDEXED BY runs_conversation
