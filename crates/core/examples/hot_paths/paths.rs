@@ -81,6 +81,7 @@ impl Journal {
                 key: "call".into(),
                 kind: EffectKind::Local,
                 outcome: Outcome::Ok(Arc::new(value)),
+                took: 3,
             },
             Event::Said {
                 activation: Some(activation),
