@@ -16,9 +16,10 @@ use serde_json::{Map, Value, json};
 
 /// How much more a path may take than it did.
 const TOLERANCE: f64 = 0.05;
-/// Each path is gone so many times, and this many times more: the difference is the path without what comes before it.
+/// Each path is gone so many times, and this many times more: the difference is the path without what comes before it, which is not
+/// always the same (the seeds of hash maps), so that it takes many.
 const FEW: u64 = 2;
-const MORE: u64 = 10;
+const MORE: u64 = 300;
 
 fn recorded_at() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/hot_paths/counts.json")

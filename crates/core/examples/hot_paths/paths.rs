@@ -82,7 +82,7 @@ impl Journal {
                 key: "call".into(),
                 kind: EffectKind::Local,
                 outcome: Outcome::Ok(Arc::new(value)),
-                took: 0,
+                took: 3,
             },
             Event::Said {
                 activation: Some(activation),
