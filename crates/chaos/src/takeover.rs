@@ -69,8 +69,8 @@ impl Database {
                 continue;
             };
             for row in rows {
-                let (id, head): (String, i64) = (row.get(0), row.get(1));
-                if held.get(&id).is_some_and(|before| head > *before) {
+                let (id, now): (String, i64) = (row.get(0), row.get(1));
+                if held.get(&id).is_some_and(|before| now > *before) {
                     held.remove(&id);
                     took.push(since.elapsed());
                 }

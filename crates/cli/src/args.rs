@@ -541,7 +541,7 @@ pub(crate) struct MigrateArgs {
     /// From where: sqlite:PATH [default: signoff.db in the data directory]
     #[arg(long, value_name = "STORE")]
     pub(crate) from: Option<String>,
-    /// To where: postgres://USER@HOST/DATABASE, which must be empty
+    /// To where: postgres://… of an empty database
     #[arg(long, value_name = "STORE")]
     pub(crate) to: String,
     /// Print the tables as JSON

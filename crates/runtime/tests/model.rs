@@ -2,7 +2,7 @@
 //! people, pauses and crashes anywhere, clocks that differ. What holds here holds in every order there is.
 
 #![allow(unreachable_pub)] // each module is used by its neighbours only
-#![allow(clippy::expect_used)] // tests
+#![allow(clippy::expect_used, clippy::print_stdout)] // tests
 
 #[path = "model/search.rs"]
 mod search;

@@ -5,7 +5,7 @@
 //! them, `SIGNOFF_SIM_SEED=17` only that one.
 
 #![allow(unreachable_pub)] // each module is used by its neighbours only
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "simulation/check.rs"]
 mod check;

@@ -16,7 +16,7 @@ fn deploy(name: &str) -> String {
 fn is_taken(words: &[String]) {
     let mut words = words.to_vec();
     let place = words.iter().position(|word| word == "--addr").expect("it says where to listen");
-    words[place + 1] = "no address".to_owned();
+    "no address".clone_into(&mut words[place + 1]);
     let folder = tempfile::tempdir().unwrap();
     if let Some(place) = words.iter().position(|word| word == "--data-dir") {
         words[place + 1] = folder.path().display().to_string();

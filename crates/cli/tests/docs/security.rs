@@ -4,9 +4,9 @@ use crate::page::{page, read, root};
 
 #[test]
 fn every_test_that_the_threat_model_names_is_there() {
-    let text = page("docs/security.md").text;
+    let model = page("docs/security.md").text;
     let mut named = 0;
-    for quoted in text.split('`').skip(1).step_by(2) {
+    for quoted in model.split('`').skip(1).step_by(2) {
         let Some((file, test)) = quoted.split_once(": ") else { continue };
         if std::path::Path::new(file).extension().is_none_or(|it| it != "rs") {
             continue;

@@ -38,10 +38,10 @@ fn telltale() -> (u16, Arc<Mutex<String>>) {
                 while !head.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
                     head.push(byte[0]);
                 }
-                let heard = String::from_utf8_lossy(&head).into_owned();
-                all.lock().unwrap().push_str(&heard);
+                let request = String::from_utf8_lossy(&head).into_owned();
+                all.lock().unwrap().push_str(&request);
                 let body =
-                    json!({ "error": { "message": format!("you sent {heard}") } }).to_string();
+                    json!({ "error": { "message": format!("you sent {request}") } }).to_string();
                 let _ = write!(
                     stream,
                     "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\n\
@@ -208,8 +208,8 @@ async fn no_secret_comes_out() {
         let heard = heard.lock().unwrap().clone();
         for (name, secret) in PLANTED {
             // With this one only signatures are made.
-            let sent = heard.contains(secret) || name == "CANARY_HOOK";
-            assert!(sent, "{name} was not used, so nothing is shown: {heard}");
+            let used = heard.contains(secret) || name == "CANARY_HOOK";
+            assert!(used, "{name} was not used, so nothing is shown: {heard}");
         }
         let ended = server.stop();
         assert!(ended.stderr.len() > 1000, "trace says much: {}", ended.stderr.len());

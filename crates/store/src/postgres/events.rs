@@ -116,16 +116,13 @@ pub(super) async fn posted(
 
 async fn keep(batch: &Batch<'_>, webhook: &Name, posted: &Posted) -> Result<(), Stop> {
     let (webhook, request) = (Text(webhook), Text(posted.request.as_str()));
-    match &posted.reference {
-        Some(reference) => {
-            let sql = "INSERT INTO posts (webhook, request, reference) VALUES ($1, $2, $3)
-                ON CONFLICT (webhook, request) DO UPDATE SET reference = excluded.reference";
-            batch.write(sql, &[&webhook, &request, &Text(reference)]).await?;
-        }
-        None => {
-            let sql = "DELETE FROM posts WHERE webhook = $1 AND request = $2";
-            batch.write(sql, &[&webhook, &request]).await?;
-        }
+    if let Some(reference) = &posted.reference {
+        let sql = "INSERT INTO posts (webhook, request, reference) VALUES ($1, $2, $3)
+            ON CONFLICT (webhook, request) DO UPDATE SET reference = excluded.reference";
+        batch.write(sql, &[&webhook, &request, &Text(reference)]).await?;
+    } else {
+        let sql = "DELETE FROM posts WHERE webhook = $1 AND request = $2";
+        batch.write(sql, &[&webhook, &request]).await?;
     }
     Ok(())
 }

@@ -38,11 +38,8 @@ pub(super) struct Queued<C: Command> {
 }
 
 impl<C: Command> Queued<C> {
-    pub(super) fn new(
-        command: C,
-        reply: oneshot::Sender<Result<C::Output, StoreError>>,
-    ) -> Box<Self> {
-        Box::new(Self { command, result: None, reply })
+    pub(super) fn new(command: C, reply: oneshot::Sender<Result<C::Output, StoreError>>) -> Self {
+        Self { command, result: None, reply }
     }
 }
 

@@ -49,7 +49,7 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         if let Some(queue) = &self.queue {
             // If the thread is gone, the job goes with its reply, and the future says so.
-            let _ = queue.send(Queued::new(command, reply));
+            let _ = queue.send(Box::new(Queued::new(command, reply)));
         }
         Box::pin(async move {
             answer.await.unwrap_or_else(|_| Err(StoreError::Failed("the store is closed".into())))

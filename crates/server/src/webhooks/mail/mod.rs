@@ -23,7 +23,7 @@ use lettre::transport::smtp;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use signoff_core::text::digest;
 use signoff_core::{Actor, Name, RequestStatus};
-use signoff_store::Happened;
+use signoff_store::{Happened, Store};
 use tokio::time::Instant;
 
 use self::config::TIMEOUT;
@@ -174,7 +174,7 @@ impl Mail {
         if self.people.is_empty() {
             return Ok(readers);
         }
-        let users = desk.read(|store| store.users()).await.map_err(|error| error.to_string())?;
+        let users = desk.read(Store::users).await.map_err(|error| error.to_string())?;
         let (asked, access) = (&news.whole, &desk.app.access);
         for (name, address) in &self.people {
             let person = access.person(&users, name);

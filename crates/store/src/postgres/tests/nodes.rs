@@ -129,18 +129,18 @@ async fn words_reach_all_other_nodes_and_no_other_database() {
     let (_, three) = open_dyn(&address, "three");
     let (_, stranger) = open_dyn(&elsewhere, "two");
     let wire = |store: &Arc<dyn Store>| store.wire().unwrap();
-    let mut hears = [&one, &two, &three, &stranger].map(|store| wire(store).hear());
+    let mut ears = [&one, &two, &three, &stranger].map(|store| wire(store).hear());
     let long = "ü".repeat(crate::LONGEST_WORD / 2);
     let words: Vec<String> = (0..100).map(|n| format!("{n:02}{}", &long[4..])).collect();
     let mut said = words.clone();
     said.push("x".repeat(crate::LONGEST_WORD + 1));
     said.push("the last".to_owned());
     wire(&one).say(said);
-    let [own, second, third, strange] = &mut hears;
-    for hears in [second, third] {
+    let [own, second, third, strange] = &mut ears;
+    for ear in [second, third] {
         let mut heard = Vec::new();
         loop {
-            let word = tokio::time::timeout(Duration::from_secs(60), hears.recv()).await;
+            let word = tokio::time::timeout(Duration::from_mins(1), ear.recv()).await;
             let word = word.unwrap().unwrap().to_string();
             if word == "the last" {
                 break;
