@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
 
@@ -28,8 +29,13 @@ impl Database {
     /// What a statement finds, as soon as there is somebody to ask.
     async fn rows(&self, sql: &str, bound: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         loop {
-            if let Ok(rows) = self.connect().await.query(sql, bound).await {
-                return rows;
+            match self.connect().await.query(sql, bound).await {
+                Ok(rows) => return rows,
+                // The first node makes the tables.
+                Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
+                    return Vec::new();
+                }
+                Err(_) => tokio::time::sleep(LOOK_EVERY).await,
             }
         }
     }
