@@ -302,6 +302,86 @@ async fn several_are_decided_at_once() {
     }
 }
 
+async fn groups(server: &Server, by: &str) -> Value {
+    server.read(&format!("/v1/requests/groups?by={by}")).await
+}
+
+/// What nobody has seen, and what is of high risk, is not decided with the others.
+#[tokio::test]
+async fn a_group_is_decided_without_those_of_high_risk() {
+    let place = Place::new();
+    let write = |n: u32| format!("{{ tool: write_file, arguments: {{ path: f{n}, content: x }} }}");
+    let command = r#"{ tool: run_command, arguments: { argv: ["bash", "-c", "echo x >> log"] } }"#;
+    let script = format!(
+        "- {{ turn: 1, call: [{}, {}, {}, {command}] }}\n- {{ turn: 2, text: done }}\n",
+        write(1),
+        write(2),
+        write(3)
+    );
+    let gates = "  - { name: edits, when: action.tool == 'write_file', risk: low }\n  \
+                 - { name: third, when: \"'f3' in action.targets\", risk: critical }\n  \
+                 - { name: runs, when: action.tool == 'run_command', risk: low }\n";
+    let server = clerk(&place, gates, &script);
+    let run = server.start("clerk", "go").await;
+    let waiting = pending(&server, &run, 4).await;
+    let id = |path: &str| {
+        let about = |it: &&Value| it["context"]["proposal"]["path"] == path;
+        text(&waiting.iter().find(about).unwrap()["id"])
+    };
+    let tools = json!([
+        { "group": "write_file", "count": 3, "high_risk": 1 },
+        { "group": "run_command", "count": 1, "high_risk": 0 },
+    ]);
+    assert_eq!(groups(&server, "tool").await, json!({ "data": tools, "more": false }));
+    assert_eq!(
+        groups(&server, "gate").await["data"][0],
+        json!({ "group": "edits", "count": 3, "high_risk": 1 })
+    );
+    let targets = groups(&server, "target").await;
+    let third = json!({ "group": "f3", "count": 1, "high_risk": 1 });
+    assert!(targets["data"].as_array().unwrap().contains(&third), "{targets}");
+
+    let path = "/v1/requests/decisions";
+    let approve = json!({ "decision": "approve" });
+    let group = |until: &str, more: &Value| {
+        let mut body =
+            json!({ "group": { "tool": "write_file", "until": until }, "decide": approve });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let later = "2999-01-01T00:00:00Z";
+    for wrong in [
+        json!({ "group": { "tool": "write_file", "until": later } }),
+        json!({ "decide": approve }),
+        json!({ "group": { "until": later }, "decide": approve }),
+        group("soon", &json!({})),
+        group(later, &json!({ "atomic": true })),
+        json!({ "items": [], "include_high_risk": true }),
+    ] {
+        let (status, refused) = server.post(path, &wrong).await;
+        assert_eq!((status, &refused["error"]["code"]), (400, &json!("invalid_body")), "{wrong}");
+    }
+    let (_, none) = server.post(path, &group("2020-01-01T00:00:00Z", &json!({}))).await;
+    assert_eq!(
+        none,
+        json!({ "results": [], "left_out": [], "more": false }),
+        "nobody had seen them"
+    );
+    let (status, some) = server.post(path, &group(later, &json!({}))).await;
+    assert_eq!((status, some["results"].as_array().unwrap().len()), (200, 2), "{some}");
+    assert_eq!(some["left_out"], json!([id("f3")]));
+    wait_for(|| place.path("workspace/f1").exists() && place.path("workspace/f2").exists()).await;
+    assert!(!place.path("workspace/f3").exists() && !place.path("workspace/log").exists());
+    // Who means it says so, for the group or by name.
+    let (_, rest) = server.post(path, &group(later, &json!({ "include_high_risk": true }))).await;
+    assert_eq!(rest["results"][0]["request"]["id"], json!(id("f3")), "{rest}");
+    wait_for(|| place.path("workspace/f3").exists()).await;
+    let last = pending(&server, &run, 1).await;
+    let named = json!({ "items": [{ "request": last[0]["id"], "decision": "reject" }] });
+    assert_eq!(server.post(path, &named).await.1["results"][0]["request"]["status"], "decided");
+    assert_eq!(server.at_rest(&run).await["status"], "completed");
+}
+
 #[tokio::test]
 async fn gates_are_tried_out_on_what_was_done() {
     let place = Place::new();
