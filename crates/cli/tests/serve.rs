@@ -41,6 +41,8 @@ mod errors;
 mod framework;
 #[path = "serve/gates.rs"]
 mod gates;
+#[path = "serve/judges.rs"]
+mod judges;
 #[path = "serve/links.rs"]
 mod links;
 #[path = "serve/logs.rs"]

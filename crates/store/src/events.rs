@@ -1,4 +1,4 @@
-//! What happens to requests, in order, for those who are told of it elsewhere.
+//! What happens to requests, and which actions a gate wants to be told of, in order, for those who are told of it elsewhere.
 //!
 //! An event is written in the transaction of the change it tells of, and only while somebody is to be told: who has
 //! no webhook pays nothing. It is dropped when all of them have passed it.
@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 
 use signoff_core::RequestNo;
-use signoff_core::id::{Name, RequestId, Tenant};
-use signoff_core::journal::{Entry, Event};
+use signoff_core::id::{Name, RequestId, RunId, Seq, Tenant};
+use signoff_core::journal::{Entry, Event, Gated};
+use signoff_core::policy::Outcome;
 use signoff_core::time::{Span, Timestamp};
 
 use crate::NodeId;
@@ -15,7 +16,10 @@ use crate::NodeId;
 /// A webhook that nobody delivered for so long is not waited for any more.
 pub(crate) const FORGOTTEN_AFTER: Span = Span::seconds(7 * 24 * 3600);
 
-/// What happened to a request.
+/// What a gate that only notes gives as its reason.
+const AUDIT: &str = "audit";
+
+/// What happened to a request, or to an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Happened {
     /// It was asked.
@@ -34,11 +38,13 @@ pub enum Happened {
     Expired,
     /// The run ended or went on without it.
     Cancelled,
+    /// No request: an action was done, or denied, that a gate with `ask: audit` is about.
+    Audited,
 }
 
 impl Happened {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Requested,
         Self::Voted,
         Self::Reminded,
@@ -47,6 +53,7 @@ impl Happened {
         Self::Decided,
         Self::Expired,
         Self::Cancelled,
+        Self::Audited,
     ];
 
     /// The word for it.
@@ -60,6 +67,7 @@ impl Happened {
             Self::Decided => "decided",
             Self::Expired => "expired",
             Self::Cancelled => "cancelled",
+            Self::Audited => "audited",
         }
     }
 
@@ -78,10 +86,19 @@ pub struct RequestEvent {
     pub at: Timestamp,
     /// What.
     pub what: Happened,
-    /// To which request.
+    /// To which request. Of an action that was audited: its run, with the number of its journal entry in place of the
+    /// number of a request.
     pub request: RequestId,
     /// Whose that is.
     pub tenant: Tenant,
+}
+
+impl RequestEvent {
+    /// The run and the journal entry of an action that was audited.
+    pub fn audited(&self) -> Option<(RunId, Seq)> {
+        let (run, entry) = self.request.split().filter(|_| self.what == Happened::Audited)?;
+        Some((run, entry.into()))
+    }
 }
 
 /// The right to deliver to a webhook, to be taken or prolonged.
@@ -135,4 +152,15 @@ pub(crate) fn brought_along(entries: &[Entry]) -> BTreeSet<RequestNo> {
         _ => None,
     });
     closed.filter(|request| asked.contains(request)).collect()
+}
+
+/// The number by which an action is told of, of the journal entry that has it; none, if no gate wants that, or if a fork
+/// brings it along. A question about it is told of by itself.
+pub(crate) fn audited(entries: &[Entry], entry: &Entry, gated: &Gated) -> Option<RequestNo> {
+    let forked = entries.first().is_some_and(|first| first.seq == 1);
+    let wanted = gated.reasons.iter().any(|reason| reason.criterion == AUDIT);
+    if forked || !wanted || gated.outcome == Outcome::Ask {
+        return None;
+    }
+    RequestNo::try_from(entry.seq).ok()
 }

@@ -128,6 +128,9 @@ export type BridgeText = {
   conversation?: unknown;
 };
 
+/** What requests can have in common. */
+export type By = "gate" | "tool" | "target" | "workflow";
+
 /** For how long nobody is asked. */
 export type Bypass = {
   /** For how long: `1h`, if not given, and `8h` at most. */
@@ -166,6 +169,16 @@ export type Comment = {
 export type Count = {
   /** The number. */
   count: number;
+};
+
+/** A group. */
+export type Counted = {
+  /** What they have in common. */
+  group: string;
+  /** How many there are. */
+  count: number;
+  /** How many of them are of high or critical risk. A decision for the group leaves those out. */
+  high_risk: number;
 };
 
 /** A response to make. Any other field is left alone. Read field by field; this is for the document. */
@@ -455,6 +468,28 @@ export type Graph = {
   edges: Array<Way>;
 };
 
+/** Requests that are decided together: all that wait and fit. */
+export type Group = {
+  /** Only those that this gate asks for. */
+  gate?: string | null;
+  /** Only those about this tool. */
+  tool?: string | null;
+  /** Only those about this file, host or person. */
+  target?: string | null;
+  /** Only those of this workflow. */
+  workflow?: string | null;
+  /** Only those that were asked by then: when you looked. What nobody has seen is not decided by it. */
+  until: string;
+};
+
+/** Groups of requests that wait. One that has several gates or targets is in several. */
+export type Groups = {
+  /** The groups, the largest first, at most 200. */
+  data: Array<Counted>;
+  /** Whether more wait than were looked at: 2000, the oldest first. */
+  more: boolean;
+};
+
 /** How the server is. */
 export type Health = {
   /** `ok` or `ready`. */
@@ -561,7 +596,13 @@ export type LinkAnswer = {
 /** Several decisions. */
 export type Many = {
   /** Each a decision with the id of its request as `request`, at most 200. */
-  items: Array<Item>;
+  items?: Array<Item> | null;
+  /** Instead of `items`: all that wait and have something in common, at most 200 at once. Those of high or critical risk are left out. */
+  group?: Group | null;
+  /** The decision on each of the group. */
+  decide?: Decide | null;
+  /** Whether those of the group that are of high or critical risk are decided too. */
+  include_high_risk?: boolean;
   /** Whether one that cannot be taken means that none is. */
   atomic?: boolean;
 };

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use signoff_testkit::process::PATIENCE;
 
 use crate::gates::{WRITE, clerk};
+use crate::policy::{pending, wait_for};
 use crate::support::{Place, Server, text};
 use crate::ws_support::Socket;
 
@@ -167,16 +168,7 @@ async fn check_7_of_three_that_wait_the_answered_one_goes_on() {
     );
     let server = clerk(&place, EDITS, &script);
     let run = server.start("clerk", "go").await;
-    let since = Instant::now();
-    let waiting = loop {
-        let waiting = server.read(&format!("/v1/requests?status=pending&run={run}")).await;
-        let waiting = waiting["data"].as_array().unwrap().clone();
-        if waiting.len() == 3 {
-            break waiting;
-        }
-        assert!(since.elapsed() < PATIENCE, "{waiting:?}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    };
+    let waiting = pending(&server, &run, 3).await;
     let second = waiting.iter().find(|it| it["context"]["proposal"]["path"] == "f2").unwrap();
     server.decide(second["id"].as_str().unwrap(), &json!({ "decision": "approve" })).await;
     let since = Instant::now();
@@ -186,6 +178,42 @@ async fn check_7_of_three_that_wait_the_answered_one_goes_on() {
     }
     assert!(!place.path("workspace/f1").exists() && !place.path("workspace/f3").exists());
     assert_eq!(server.read("/v1/requests/count?status=pending").await["count"], 2);
+}
+
+/// An approval counts for one call, however many are the same.
+#[tokio::test]
+async fn as_many_calls_as_are_approved_are_made_of_several_that_are_the_same() {
+    let place = Place::new();
+    let call = r#"{ tool: run_command, arguments: { argv: ["bash", "-c", "echo x >> log"] } }"#;
+    let script = format!(
+        "- {{ turn: 1, call: [{call}, {call}, {call}, {call}] }}\n- {{ turn: 2, text: done }}\n"
+    );
+    let server = clerk(&place, EDITS, &script);
+    let run = server.start("clerk", "go").await;
+    let waiting = pending(&server, &run, 4).await;
+    let digest = &waiting[0]["context"]["digest"];
+    assert!(waiting.iter().all(|it| it["context"]["digest"] == *digest), "{waiting:?}");
+    for done in 1..=2 {
+        let request = text(&waiting[done]["id"]);
+        assert_eq!(server.decide(&request, &json!({ "decision": "approve" })).await.0, 200);
+        // The same yes again is the same yes.
+        assert_eq!(server.decide(&request, &json!({ "decision": "approve" })).await.0, 200);
+        wait_for(|| lines(&place, "workspace/log") >= done).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(lines(&place, "workspace/log"), done, "one for each that was approved");
+        assert_eq!(pending(&server, &run, 4 - done).await.len(), 4 - done);
+    }
+    // The last two are answered by two people at once, over a crash.
+    server.process.kill();
+    let server = place.serve();
+    let (no, yes) = (text(&waiting[0]["id"]), text(&waiting[3]["id"]));
+    let (approve, reject) = (json!({ "decision": "approve" }), json!({ "decision": "reject" }));
+    let (one, other) = tokio::join!(server.decide(&yes, &approve), server.decide(&no, &reject));
+    assert_eq!((one.0, other.0), (200, 200));
+    assert_eq!(server.at_rest(&run).await["status"], "completed");
+    let used = audit(&server, "consumed").await;
+    assert_eq!(lines(&place, "workspace/log"), used, "each call that was made used up an approval");
+    assert!((2..=3).contains(&used), "{used}");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Webhooks, as whoever is told gets them.
 
+#[path = "webhooks/audited.rs"]
+mod audited;
 #[path = "webhooks/bot.rs"]
 mod bot;
 #[path = "webhooks/mail.rs"]

@@ -114,3 +114,52 @@ impl Ledger {
         self.open.remove(&activation);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recent(ledger: &Ledger) -> u32 {
+        ledger.counts("").recent_denials
+    }
+
+    #[test]
+    fn of_the_last_fifty_answers_the_denials_are_counted() {
+        let mut ledger = Ledger::default();
+        // Every third is denied: never three in a row, and more and more of late.
+        for n in 0..150_u32 {
+            ledger.answered("write", &format!("d{n}"), n % 3 == 0);
+            let among = (0..=n).rev().take(50).filter(|n| n % 3 == 0).count();
+            assert_eq!(recent(&ledger), u32::try_from(among).unwrap(), "after {n}");
+            assert!(ledger.denials() <= 1);
+        }
+        // What came before the last fifty counts no more.
+        for n in 0..50 {
+            assert_eq!(
+                recent(&ledger) > 0,
+                n < 48,
+                "after {n}: the last denial was the third from the end"
+            );
+            ledger.answered("write", "same", false);
+        }
+        assert_eq!(recent(&ledger), 0);
+        for _ in 0..60 {
+            ledger.answered("write", "same", true);
+        }
+        assert_eq!((recent(&ledger), ledger.denials()), (50, 60));
+    }
+
+    #[test]
+    fn what_is_counted_is_kept_with_the_state_and_was_not_always() {
+        let mut ledger = Ledger::default();
+        for n in 0..7 {
+            ledger.answered("write", &format!("d{n}"), n % 2 == 0);
+        }
+        let kept = serde_json::to_value(&ledger).unwrap();
+        let back: Ledger = serde_json::from_value(kept.clone()).unwrap();
+        assert_eq!((recent(&back), &back), (4, &ledger));
+        let mut old = kept;
+        old.as_object_mut().unwrap().remove("recent");
+        assert_eq!(recent(&serde_json::from_value(old).unwrap()), 0);
+    }
+}

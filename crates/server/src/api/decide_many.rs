@@ -1,14 +1,15 @@
-//! Deciding several requests at once: each for itself, or all or none.
+//! Deciding several requests at once: each for itself, or all or none; named one by one, or as a group.
 
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use signoff_core::{Decision, RequestId};
+use signoff_core::{Decision, Request, RequestId};
 use signoff_runtime::DecideRequest;
 
 use super::decide::{decide_request, read};
+use super::group::Group;
 use super::operation::of;
 use super::{Answer, Api, Operation, Verb};
 use crate::access::Caller;
@@ -29,7 +30,8 @@ static MANY: Operation = Operation {
     body: Some(of::<Many>),
     answers: &[Answer::json(
         200,
-        "What came of each, in the order they were given: `request`, or `error`.",
+        "What came of each, in the order they were given: `request`, or `error`. Of a group also `left_out`, the ids of \
+         those of high risk, and `more`.",
         of::<Value>,
     )],
     problems: &[Problem::InvalidBody, Problem::NoneDecided, Problem::ShuttingDown],
@@ -44,8 +46,17 @@ pub(super) fn routes(api: Api) -> Api {
 #[serde(deny_unknown_fields)]
 struct Many {
     /// Each a decision with the id of its request as `request`, at most 200.
-    #[schemars(with = "Vec<Item>", length(max = 200))]
-    items: Vec<Value>,
+    #[schemars(with = "Option<Vec<Item>>", length(max = 200))]
+    items: Option<Vec<Value>>,
+    /// Instead of `items`: all that wait and have something in common, at most 200 at once. Those of high or critical
+    /// risk are left out.
+    group: Option<Group>,
+    /// The decision on each of the group.
+    #[schemars(with = "Option<shape::Decide>")]
+    decide: Option<Value>,
+    /// Whether those of the group that are of high or critical risk are decided too.
+    #[serde(default)]
+    include_high_risk: bool,
     /// Whether one that cannot be taken means that none is.
     #[serde(default)]
     atomic: bool,
@@ -67,13 +78,23 @@ async fn decide_many(
     caller: Caller,
     Body(many): Body<Many>,
 ) -> Result<Response, ApiError> {
-    if many.items.len() > MAX_ITEMS {
-        let message = format!("{} at once are too many; at most {MAX_ITEMS}", many.items.len());
+    app.takes_work()?;
+    if many.group.is_some() || many.decide.is_some() {
+        return decide_group(&app, &caller, many).await;
+    }
+    if many.include_high_risk {
+        let message = "`include_high_risk` goes with `group`: what is named is decided in any case";
         return Err(ApiError::new(Problem::InvalidBody, message));
     }
-    app.takes_work()?;
+    let Some(given) = many.items else {
+        return Err(ApiError::new(Problem::InvalidBody, "`items` or `group` is missing"));
+    };
+    if given.len() > MAX_ITEMS {
+        let message = format!("{} at once are too many; at most {MAX_ITEMS}", given.len());
+        return Err(ApiError::new(Problem::InvalidBody, message));
+    }
     let mut items = Vec::new();
-    for (n, mut item) in many.items.into_iter().enumerate() {
+    for (n, mut item) in given.into_iter().enumerate() {
         let fields = item.as_object_mut();
         let Some(Value::String(id)) = fields.and_then(|fields| fields.remove("request")) else {
             let message = format!("/items/{n}: `request` is missing");
@@ -85,21 +106,43 @@ async fn decide_many(
     if many.atomic {
         return all_or_none(&app, &caller, items).await;
     }
+    let results = one_by_one(&app, &caller, items).await;
+    Ok(json(StatusCode::OK, &json!({ "results": results })))
+}
+
+/// What is to be decided, and the version that was seen.
+type Items = Vec<(RequestId, Decision, Option<u32>)>;
+
+async fn decide_group(app: &App, caller: &Caller, many: Many) -> Result<Response, ApiError> {
+    let (Some(group), Some(decide)) = (many.group, many.decide) else {
+        let message = "`group` and `decide` go together";
+        return Err(ApiError::new(Problem::InvalidBody, message));
+    };
+    if many.atomic || many.items.is_some() {
+        let message = "`group` goes with neither `items` nor `atomic`: each counts for itself";
+        return Err(ApiError::new(Problem::InvalidBody, message));
+    }
+    let (decision, _) = read(decide)?;
+    let found = group.gather(app, many.include_high_risk, MAX_ITEMS).await?;
+    let item = |request: &Request| (request.id.clone(), decision.clone(), Some(request.version));
+    let results = one_by_one(app, caller, found.requests.iter().map(item).collect()).await;
+    let left_out: Vec<&RequestId> = found.left_out.iter().map(|request| &request.id).collect();
+    let said = json!({ "results": results, "left_out": left_out, "more": found.more });
+    Ok(json(StatusCode::OK, &said))
+}
+
+async fn one_by_one(app: &App, caller: &Caller, items: Items) -> Vec<Value> {
     let mut results = Vec::with_capacity(items.len());
     for (id, decision, version) in items {
-        results.push(match decide_request(&app, caller.clone(), id, decision, version).await {
+        results.push(match decide_request(app, caller.clone(), id, decision, version).await {
             Ok(request) => json!({ "request": shape::request(&request) }),
             Err(error) => json!({ "error": error.into_fields().1 }),
         });
     }
-    Ok(json(StatusCode::OK, &json!({ "results": results })))
+    results
 }
 
-async fn all_or_none(
-    app: &App,
-    caller: &Caller,
-    items: Vec<(RequestId, Decision, Option<u32>)>,
-) -> Result<Response, ApiError> {
+async fn all_or_none(app: &App, caller: &Caller, items: Items) -> Result<Response, ApiError> {
     let ids: Vec<RequestId> = items.iter().map(|(id, ..)| id.clone()).collect();
     let decides = items.into_iter().map(|(id, decision, version)| {
         DecideRequest::new(id, decision)

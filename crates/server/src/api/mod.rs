@@ -12,6 +12,7 @@ mod events;
 mod feedback;
 mod filter;
 mod grants;
+mod group;
 mod health;
 mod markdown;
 mod marks;
@@ -77,6 +78,7 @@ pub(crate) fn api() -> Api {
     let api = feedback::routes(api);
     let api = requests::routes(api);
     let api = requests_events::routes(api);
+    let api = group::routes(api);
     let api = decide::routes(api);
     let api = decide_many::routes(api);
     let api = link::routes(api);

@@ -12,6 +12,7 @@ use signoff_core::visible::{Secrets, masked};
 use signoff_core::{Name, Request, Tenant, Timestamp};
 use signoff_store::{Happened, Posted, RequestEvent, Store, StoreError};
 
+use super::audited::Audited;
 use super::event::id;
 use crate::app::App;
 use crate::shape;
@@ -95,6 +96,9 @@ pub trait Channel: Send + Sync + std::fmt::Debug {
 
     /// Tells some news once, in its own words.
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome>;
+
+    /// Tells once of an action that nobody is asked about.
+    fn tell_audited<'a>(&'a self, audited: &'a Audited, desk: &'a Desk) -> BoxFuture<'a, Outcome>;
 
     /// Whether it can be reached and lets us in; if not, why. Says as little as it can.
     fn reach(&self) -> BoxFuture<'_, Result<(), String>>;

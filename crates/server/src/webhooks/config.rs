@@ -57,6 +57,9 @@ pub enum WebhookEvent {
     /// The run ended or went on without it.
     #[serde(rename = "request.cancelled")]
     Cancelled,
+    /// An action was done, or denied, that a gate with `ask: audit` is about.
+    #[serde(rename = "action.audited")]
+    Audited,
 }
 
 impl From<WebhookEvent> for Happened {
@@ -70,6 +73,7 @@ impl From<WebhookEvent> for Happened {
             WebhookEvent::Decided => Self::Decided,
             WebhookEvent::Expired => Self::Expired,
             WebhookEvent::Cancelled => Self::Cancelled,
+            WebhookEvent::Audited => Self::Audited,
         }
     }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use signoff_core::Span;
-use signoff_store::{MoveWebhook, Posted, RequestEvent, StoreError, TakeWebhook};
+use signoff_store::{Happened, MoveWebhook, Posted, RequestEvent, StoreError, TakeWebhook};
 use tokio::time::Instant;
 
+use super::audited::Audited;
 use super::channel::{Channel, Desk, News, Outcome};
 use super::event::id;
 use super::retry;
@@ -111,10 +112,8 @@ impl Delivery {
             if self.take().await?.is_none() {
                 return Ok(Told::Rest(Rest::NotOurs));
             }
-            let (wanted, engine) = (event.clone(), self.desk.app.engine.clone());
-            let news = self.desk.read(move |store| News::of(store, &wanted, engine.secrets()));
-            let Some(news) = news.await? else { return Ok(Told::Done(None)) };
-            let problem = match self.channel.tell(&news, &self.desk).await {
+            let Some(outcome) = self.attempt(event).await? else { return Ok(Told::Done(None)) };
+            let problem = match outcome {
                 Outcome::Taken(posted) => {
                     metrics.webhook(&name, "delivered");
                     if failed > 0 {
@@ -172,6 +171,19 @@ impl Delivery {
                 return Ok(Told::Rest(Rest::NotOurs));
             }
         }
+    }
+
+    /// Tells of one event once. Nothing comes of what is not there any more.
+    async fn attempt(&self, event: &RequestEvent) -> Result<Option<Outcome>, StoreError> {
+        let (wanted, engine, desk) = (event.clone(), self.desk.app.engine.clone(), &self.desk);
+        if event.what == Happened::Audited {
+            let found = desk.read(move |store| Audited::of(store, &wanted, engine.secrets()));
+            let Some(audited) = found.await? else { return Ok(None) };
+            return Ok(Some(self.channel.tell_audited(&audited, desk).await));
+        }
+        let found = desk.read(move |store| News::of(store, &wanted, engine.secrets()));
+        let Some(news) = found.await? else { return Ok(None) };
+        Ok(Some(self.channel.tell(&news, desk).await))
     }
 
     /// Waits, and stays the one who delivers. False if it did not.

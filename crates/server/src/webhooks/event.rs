@@ -5,6 +5,7 @@ use signoff_core::Timestamp;
 use signoff_core::text::digest;
 use signoff_store::RequestEvent;
 
+use super::audited::Audited;
 use super::channel::News;
 
 /// What is sent, under which id.
@@ -23,6 +24,12 @@ impl Message {
     /// One that says nothing, to see whether it arrives.
     pub(super) fn ping(unique: &str, at: Timestamp) -> Self {
         Self::new(format!("evt_{unique}"), "ping", at, &json!({}))
+    }
+
+    /// An action that nobody is asked about.
+    pub(super) fn audited(audited: &Audited) -> Self {
+        let data = json!({ "action": audited.action });
+        Self::new(audited.id.clone(), "action.audited", audited.at, &data)
     }
 
     /// The news as they are.

@@ -12,6 +12,7 @@
 //!
 //! A chat and a mailbox are told in the same way (`channels.rs`): each is a rendering and a transport over the same table.
 
+mod audited;
 mod channel;
 mod channels;
 mod config;

@@ -7,6 +7,7 @@ use signoff_net::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use signoff_net::{Method, NetError, Request, Response, StatusCode};
 use signoff_runtime::{Clock as _, SystemClock, new_id};
 
+use super::audited::Audited;
 use super::channel::{BoxFuture, Channel, Desk, Filter, News, Outcome};
 use super::config::Webhook;
 use super::event::Message;
@@ -28,6 +29,13 @@ impl Channel for Webhook {
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
             let message = Message::plain(news);
+            outcome(self.post(&message, desk.now()).await)
+        })
+    }
+
+    fn tell_audited<'a>(&'a self, audited: &'a Audited, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let message = Message::audited(audited);
             outcome(self.post(&message, desk.now()).await)
         })
     }

@@ -17,6 +17,7 @@ use signoff_net::{Client, Method, NetError, Request, StatusCode, Url};
 use signoff_store::Happened;
 
 use self::bot::Bot;
+use super::audited::Audited;
 use super::channel::{BoxFuture, Channel, Desk, Filter, News, Outcome};
 use super::channels::{Page, secret, wanted};
 use super::config::{WebhookEvent, guarded, secure};
@@ -136,6 +137,16 @@ impl Channel for Slack {
             match &self.way {
                 Way::Incoming(url) => outcome(self.post(url, &self.card(news)).await),
                 Way::Bot(bot) => bot.tell(self, news, desk).await,
+            }
+        })
+    }
+
+    fn tell_audited<'a>(&'a self, audited: &'a Audited, _: &'a Desk) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let said = card::audited(audited);
+            match &self.way {
+                Way::Incoming(url) => outcome(self.post(url, &said).await),
+                Way::Bot(bot) => bot.tell_audited(self, said, audited).await,
             }
         })
     }

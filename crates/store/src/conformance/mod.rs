@@ -122,6 +122,7 @@ macro_rules! store_conformance {
             webhooks::what_happens_is_told_in_order,
             webhooks::votes_and_reminders_are_told,
             webhooks::what_a_fork_brings_along_is_not_told,
+            webhooks::what_is_audited_is_told,
             webhooks::a_webhook_is_delivered_to_by_one,
             webhooks::what_it_is_known_by_there_is_kept,
             webhooks::events_are_kept_until_all_are_told,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use signoff_core::deciders::{Deciders, Who};
-use signoff_core::journal::Event;
+use signoff_core::id::Seq;
+use signoff_core::journal::{Entry, Event, Gated};
+use signoff_core::policy::{Outcome, Reason};
 use signoff_core::{Actor, RequestId, RunStatus, Tenant};
 
 use super::fixtures::*;
@@ -90,6 +92,43 @@ pub async fn what_a_fork_brings_along_is_not_told(store: Arc<dyn Store>) {
     ];
     store.create_run(NewRun { entries, ..new_run("a") }).await.unwrap().unwrap();
     assert_eq!(told(&store), [(Happened::Requested, "req_a_2".to_owned())]);
+}
+
+fn gated(seq: Seq, criterion: &str, outcome: Outcome) -> Entry {
+    let gate = Gated {
+        activation: 1,
+        key: format!("k{seq}").into(),
+        tool: "write_file".into(),
+        digest: "d".to_owned(),
+        action: serde_json::Value::Null,
+        policy: String::new(),
+        approved: Vec::new(),
+        read_only: false,
+        outcome,
+        reasons: vec![Reason {
+            gate: "edits".into(),
+            criterion: criterion.to_owned(),
+            evidence: String::new(),
+        }],
+    };
+    entry(seq, Event::Gated(Box::new(gate)))
+}
+
+pub async fn what_is_audited_is_told(store: Arc<dyn Store>) {
+    take(&store, "ops", "n1", 1000).await;
+    let lease = begin(&store, "a", "n1", vec![gated(2, "audit", Outcome::Allow)]).await;
+    assert!(told(&store).is_empty(), "a fork brings it along");
+    let done = vec![
+        gated(3, "audit", Outcome::Allow),
+        gated(4, "always", Outcome::Allow),
+        gated(5, "audit", Outcome::Ask),
+        gated(6, "audit", Outcome::Deny),
+    ];
+    store.append(append(&lease, 2, done)).await.unwrap();
+    let events = store.happened(0, 9).unwrap();
+    let entries: Vec<_> = events.iter().map(|event| event.audited().unwrap()).collect();
+    assert_eq!(entries, [(run("a"), 3), (run("a"), 6)]);
+    assert_eq!((events[0].at, &events[0].tenant), (at(1003), &Tenant::local()));
 }
 
 pub async fn a_webhook_is_delivered_to_by_one(store: Arc<dyn Store>) {

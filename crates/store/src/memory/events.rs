@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use signoff_core::time::Timestamp;
-use signoff_core::{Name, RequestId};
+use signoff_core::{Name, RequestId, RequestNo, RunId, Tenant};
 
 use super::tables::Tables;
 use crate::events::FORGOTTEN_AFTER;
@@ -37,24 +37,30 @@ impl Tables {
     /// Tells of a request, if there is anybody to be told.
     pub(super) fn tell(&mut self, place: usize, what: Happened, at: Timestamp) {
         let request = &self.requests[place].request;
-        let events = &mut self.events;
-        if events.webhooks.values().any(|webhook| webhook.counts(at)) {
-            events.last += 1;
-            events.told.push(RequestEvent {
-                no: events.last,
-                at,
-                what,
-                request: request.id.clone(),
-                tenant: request.tenant.clone(),
-            });
-        }
+        let (id, tenant) = (request.id.clone(), request.tenant.clone());
+        self.events.tell(id, tenant, what, at);
+    }
+
+    /// Tells of an action, by its run and the number of its journal entry.
+    pub(super) fn tell_audited(&mut self, run: usize, number: RequestNo, at: Timestamp) {
+        let record = &self.runs[run].record;
+        let (id, tenant) = (record.id.request(number), record.tenant.clone());
+        self.events.tell(id, tenant, Happened::Audited, at);
     }
 }
 
 impl Events {
-    /// Whether somebody is still to be told of one of these requests.
-    pub(super) fn has<'a>(&self, mut requests: impl Iterator<Item = &'a RequestId>) -> bool {
-        requests.any(|request| self.told.iter().any(|event| event.request == *request))
+    fn tell(&mut self, request: RequestId, tenant: Tenant, what: Happened, at: Timestamp) {
+        if self.webhooks.values().any(|webhook| webhook.counts(at)) {
+            self.last += 1;
+            self.told.push(RequestEvent { no: self.last, at, what, request, tenant });
+        }
+    }
+
+    /// Whether somebody is still to be told of something in this run.
+    pub(super) fn has(&self, run: &RunId) -> bool {
+        let of_it = |event: &RequestEvent| event.request.split().is_some_and(|it| it.0 == *run);
+        self.told.iter().any(of_it)
     }
 
     /// Webhooks, how much they have not been told of, and until when somebody delivers.

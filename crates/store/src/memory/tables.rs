@@ -11,7 +11,7 @@ use signoff_core::{Actor, Name, RequestId, RequestNo, RunId, Tenant};
 use super::events::Events;
 use super::pushes::Pushes;
 use crate::audit::{EXPIRED, REMINDED, clock_actor, judged, policy_actor, withdrawn};
-use crate::events::brought_along;
+use crate::events::{audited, brought_along};
 use crate::people::Noted;
 use crate::{
     AuditEntry, Claim, ConversationRecord, Definition, Due, Happened, Lease, NodeId, Note,
@@ -185,6 +185,9 @@ impl Tables {
                         let subject = RequestId::new(record.id.as_str());
                         let tenant = record.tenant.clone();
                         self.add_audit_line(entry.at, policy_actor(), subject, tenant, line);
+                    }
+                    if let Some(number) = audited(entries, entry, gated) {
+                        self.tell_audited(run, number, entry.at);
                     }
                 }
                 Event::TimerSet { activation, key, due } => {

@@ -73,7 +73,7 @@ impl Tables {
                 || *place + 1 == self.runs.len()
                 || run.requests.iter().any(newest)
                 || self.is_pushed(&record.id)
-                || self.events.has(run.requests.iter().map(|it| &self.requests[*it].request.id))
+                || self.events.has(&record.id)
         };
         let Some(record) = runs.first().map(|place| &self.runs[*place].record) else {
             return false;

@@ -43,7 +43,12 @@ pub(super) async fn apply(batch: &Batch<'_>, run: i64, changes: &[Change]) -> Re
                 let why = why.as_ref().map(|(by, reason)| (by, reason.as_str()));
                 withdraw(batch, run, *number, why, *at, *told).await?;
             }
-            Change::Judged { at, line } => judge(batch, run, *at, line).await?,
+            Change::Judged { at, line, told } => {
+                judge(batch, run, *at, line).await?;
+                if let Some(number) = told {
+                    tell(batch, run, *number, Happened::Audited, *at);
+                }
+            }
             Change::TimerSet { activation, key, due } => {
                 let timer = Due::Timer { activation: *activation, key: key.clone() };
                 set_timer(batch, run, &timer, *due).await?;

@@ -12,7 +12,7 @@ use super::error::json;
 use super::events::tell;
 use super::timers::{drop_timer, set_timer};
 use crate::audit::{judged, policy_actor, withdrawn};
-use crate::events::brought_along;
+use crate::events::{audited, brought_along};
 use crate::{Due, Happened, StoreError};
 
 /// A change that an entry brings with it, encoded by the caller so that the writer need not.
@@ -53,6 +53,8 @@ pub(crate) enum Change {
     Judged {
         at: Timestamp,
         line: String,
+        /// The number by which others are told of it.
+        told: Option<RequestNo>,
     },
     TimerSet {
         activation: ActivationId,
@@ -99,7 +101,9 @@ pub(crate) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
                 told: !brought.contains(request),
             },
             Event::Gated(gated) => match judged(gated) {
-                Some(line) => Change::Judged { at: entry.at, line },
+                Some(line) => {
+                    Change::Judged { at: entry.at, line, told: audited(entries, entry, gated) }
+                }
                 None => continue,
             },
             Event::TimerSet { activation, key, due } => {
@@ -167,10 +171,13 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
                 let why = why.as_ref().map(|(by, reason)| (by, reason.as_str()));
                 withdraw(db, run, *number, why, *at, *told)?;
             }
-            Change::Judged { at, line } => {
+            Change::Judged { at, line, told } => {
                 let (id, tenant) = whose(db, run)?;
                 let subject = RequestId::new(id.as_str());
                 add_audit_line(db, *at, policy_actor(), subject, tenant, line.clone())?;
+                if let Some(number) = told {
+                    tell(db, run, *number, Happened::Audited, *at)?;
+                }
             }
             Change::TimerSet { activation, key, due } => {
                 let timer = Due::Timer { activation: *activation, key: key.clone() };

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 use signoff_core::decision::Then;
-use signoff_core::request::RequestStatus;
+use signoff_core::request::{RequestStatus, Risk};
 use signoff_core::{Decision, DecisionKind, RequestId};
 
 use super::{Effect, Focus, Inbox};
@@ -22,6 +22,23 @@ pub(super) struct Bulk {
 }
 
 impl Inbox {
+    /// Marks all that are shown, but those of high risk: each of these is marked by itself. If they are marked already,
+    /// nothing is any more.
+    pub(super) fn mark_all(&mut self) {
+        let shown = self.shown.iter().map(|n| &self.rows[*n].request);
+        let (risky, usual): (Vec<_>, Vec<_>) =
+            shown.partition(|request| request.body.risk >= Some(Risk::High));
+        let left = risky.iter().filter(|request| !self.marked.contains(&request.id)).count();
+        let usual: Vec<RequestId> = usual.iter().map(|request| request.id.clone()).collect();
+        if !usual.is_empty() && usual.iter().all(|id| self.marked.contains(id)) {
+            return self.marked.clear();
+        }
+        self.marked.extend(usual);
+        if left > 0 {
+            self.say(format!("{left} of high risk left out: Space marks one"), false);
+        }
+    }
+
     /// Shows what a decision for all that are marked would cover.
     pub(super) fn begin_bulk(&mut self, approve: bool) {
         let kind = if approve { DecisionKind::Approve } else { DecisionKind::Reject };

@@ -108,15 +108,7 @@ impl Inbox {
                 }
                 self.step(1);
             }
-            KeyCode::Char('*') => {
-                let shown: Vec<_> =
-                    self.shown.iter().map(|n| self.rows[*n].request.id.clone()).collect();
-                if shown.iter().all(|id| self.marked.contains(id)) {
-                    self.marked.clear();
-                } else {
-                    self.marked.extend(shown);
-                }
-            }
+            KeyCode::Char('*') => self.mark_all(),
             KeyCode::Char('A') => self.begin_bulk(true),
             KeyCode::Char('D') => self.begin_bulk(false),
             KeyCode::Char('a') => return self.quick(DecisionKind::Approve),

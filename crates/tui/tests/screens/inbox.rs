@@ -194,12 +194,22 @@ fn several_are_shown_before_they_are_decided() {
     assert!(typed(&mut inbox, "A").is_empty());
     assert!(seen(&inbox, 120, 24).contains("nothing is marked"));
     typed(&mut inbox, "*A");
+    assert!(!seen(&inbox, 100, 24).contains("✓ Delete the old build?"));
     insta::assert_snapshot!("inbox_bulk", seen(&inbox, 100, 24));
     assert!(press(&mut inbox, KeyCode::Esc).is_empty());
-    typed(&mut inbox, "D");
+    // What is of high risk is among them only if it was marked by itself.
+    press(&mut inbox, KeyCode::End);
+    press(&mut inbox, KeyCode::Up);
+    typed(&mut inbox, " D");
     let effects = press(&mut inbox, KeyCode::Enter);
     let [Effect::Many(items)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(items.len(), 2);
+    let mut inbox = self::inbox();
+    typed(&mut inbox, "*");
+    assert!(seen(&inbox, 100, 24).contains("5 waiting, 4 marked"));
+    assert!(seen(&inbox, 100, 24).contains("1 of high risk left out"));
+    typed(&mut inbox, "*");
+    assert!(!seen(&inbox, 100, 24).contains("marked"));
 }
 
 #[test]

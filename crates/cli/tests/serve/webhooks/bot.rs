@@ -33,7 +33,7 @@ for line in sys.stdin:
 ";
 
 /// A bot's API that answers each call with the next of `errors`, or else as Slack does.
-fn api(errors: &'static [&'static str]) -> Receiver {
+pub(super) fn api(errors: &'static [&'static str]) -> Receiver {
     let calls = AtomicUsize::new(0);
     Receiver::answering(move |sent: &Sent| {
         let call = calls.fetch_add(1, Ordering::SeqCst);

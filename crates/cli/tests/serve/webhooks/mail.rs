@@ -20,12 +20,12 @@ const PASSWORD: (&str, &str) = (ENV, "hunter2");
 const KEY: &str = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// A mail server on a port of its own.
-struct Smtp {
+pub(super) struct Smtp {
     process: Process,
 }
 
 impl Smtp {
-    fn start(place: &Place, port: u16, tls: &str) -> Self {
+    pub(super) fn start(place: &Place, port: u16, tls: &str) -> Self {
         let folder = peers::cache("smtp-python");
         let (venv, packages) = (folder.join("venv/bin/python"), folder.join("packages"));
         peers::install(&folder, &venv, &["python3", "-m", "venv", "venv"]);
@@ -44,7 +44,7 @@ impl Smtp {
     }
 
     /// The next mail that it took. What Python's own library finds wrong with one fails the test.
-    fn mail(&mut self) -> Value {
+    pub(super) fn mail(&mut self) -> Value {
         let mail = self.process.json();
         assert_eq!(mail["defects"], json!([]), "{mail}");
         assert_eq!(mail["from"], "signoff@example.com");
@@ -52,7 +52,7 @@ impl Smtp {
     }
 }
 
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

@@ -85,7 +85,7 @@ impl Context {
         let provider = parts.provider(&workflow.id, &judge.model).map_err(|error| error.message)?;
         let late = format!("{key}!");
         if self.is_done(&late) {
-            return Err("it took too long".to_owned());
+            return Err(too_long(judge));
         }
         let instructions = match &judge.instructions {
             Some(more) => format!("{INSTRUCTIONS}\n\n{more}"),
@@ -105,10 +105,18 @@ impl Context {
             // Kept, so that it is not waited for again.
             let kept = self.effect(&late, Effect::repeatable(), |_| async { Ok(json!("late")) });
             kept.await.map_err(|error| error.message)?;
-            return Err("it took too long".to_owned());
+            return Err(too_long(judge));
         };
         let reply = reply.map_err(|error| error.message)?;
         let text = reply.parts.iter().rev().find_map(crate::agent::as_text).unwrap_or_default();
         serde_json::from_str(text.trim()).map_err(|_| "its answer is no verdict".to_owned())
     }
+}
+
+/// Silence is neither a yes nor a no, and whoever is asked must not take it for one.
+fn too_long(judge: &Judge) -> String {
+    format!(
+        "it took longer than {}, and a timeout is no verdict, neither for it nor against",
+        judge.timeout
+    )
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use signoff_core::visible::{self, Secrets};
 
+use crate::webhooks::audited::Audited;
 use crate::webhooks::channel::News;
 use crate::webhooks::words::{cut, head, settled};
 
@@ -76,6 +77,32 @@ impl Letter {
                 .decide
                 .map(|link| ("Decide it; this link is yours alone, so pass it on to nobody", link)),
         );
+        letter
+    }
+
+    /// What is said of an action that nobody is asked about.
+    pub(super) fn audited(audited: &Audited, secrets: &Secrets) -> Self {
+        let seen = |text: &str| cut(&visible::text(text, secrets), PART);
+        let action = &audited.action;
+        let line = audited.line();
+        let mut letter = Self {
+            subject: one_line(&line, secrets),
+            head: seen(&line),
+            parts: Vec::new(),
+            links: Vec::new(),
+        };
+        letter.add("Gates that note it", &seen(&audited.gates()));
+        let who = seen(action["action"]["agent"].as_str().unwrap_or_default());
+        let given = written(&action["action"]["arguments"]);
+        letter.add(&format!("What it is given, in the words of {who}"), &seen(&given));
+        let fact = |name: &str| action[name].as_str().unwrap_or_default();
+        let facts = format!(
+            "run: {}\noutcome: {}\nat: {}",
+            fact("run"),
+            fact("outcome"),
+            audited.at.rfc3339()
+        );
+        letter.add("Facts", &seen(&facts));
         letter
     }
 
@@ -153,8 +180,13 @@ impl Letter {
 
 /// One line, whatever was asked. The same for all that is sent of a request, so that it is one thread.
 fn subject(workflow: &str, prompt: &str, secrets: &Secrets) -> String {
-    let words: Vec<&str> = prompt.split_whitespace().collect();
-    let line = visible::text(&format!("{workflow}: {}", words.join(" ")), secrets);
+    one_line(&format!("{workflow}: {prompt}"), secrets)
+}
+
+/// A text as the subject of a mail.
+fn one_line(text: &str, secrets: &Secrets) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = visible::text(&words.join(" "), secrets);
     // What is left of line ends and the like is named by now; a header must have none in any case.
     cut(&line.replace(|c: char| c.is_control(), " "), SUBJECT)
 }

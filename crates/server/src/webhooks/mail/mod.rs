@@ -22,13 +22,14 @@ use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use signoff_core::text::digest;
-use signoff_core::{Actor, Name, RequestStatus};
+use signoff_core::{Actor, Name, RequestStatus, Timestamp};
 use signoff_store::{Happened, Store};
 use tokio::time::Instant;
 
 use self::config::TIMEOUT;
 pub use self::config::{MailConfig, MailTls};
 use self::letter::{Leads, Letter};
+use super::audited::Audited;
 use super::channel::{BoxFuture, Channel, Desk, Filter, News, Outcome};
 use super::channels::Page;
 use crate::access::Caller;
@@ -63,6 +64,29 @@ struct Progress {
     sent: usize,
     /// Links that were made for it, each for a version of the request.
     links: BTreeMap<String, (u32, String)>,
+}
+
+/// What a mail is about.
+#[derive(Clone, Copy)]
+enum About<'a> {
+    Request(&'a News),
+    Action(&'a Audited),
+}
+
+impl<'a> About<'a> {
+    fn id(self) -> &'a str {
+        match self {
+            Self::Request(news) => &news.id,
+            Self::Action(audited) => &audited.id,
+        }
+    }
+
+    fn at(self) -> Timestamp {
+        match self {
+            Self::Request(news) => news.at,
+            Self::Action(audited) => audited.at,
+        }
+    }
 }
 
 /// Somebody who gets a mail.
@@ -100,7 +124,17 @@ impl Channel for Mail {
     }
 
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
-        Box::pin(self.send(news, desk))
+        Box::pin(async move {
+            // How it was settled is told next; there is nothing left to ask for.
+            if news.what == Happened::Requested && news.whole.status != RequestStatus::Pending {
+                return Outcome::Taken(None);
+            }
+            self.send(About::Request(news), desk).await
+        })
+    }
+
+    fn tell_audited<'a>(&'a self, audited: &'a Audited, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.send(About::Action(audited), desk))
     }
 
     /// Connects and signs in; no mail is sent.
@@ -117,34 +151,30 @@ impl Channel for Mail {
 }
 
 impl Mail {
-    async fn send(&self, news: &News, desk: &Desk) -> Outcome {
-        // How it was settled is told next; there is nothing left to ask for.
-        if news.what == Happened::Requested && news.whole.status != RequestStatus::Pending {
-            return Outcome::Taken(None);
-        }
-        let readers = match self.readers(news, desk).await {
+    async fn send(&self, about: About<'_>, desk: &Desk) -> Outcome {
+        let event = about.id();
+        let readers = match self.readers(about, desk).await {
             Ok(readers) => readers,
             Err(problem) => return Outcome::Later(problem),
         };
-        if readers.is_empty() {
-            let event = &news.id;
+        if readers.is_empty() && matches!(about, About::Request(_)) {
             tracing::warn!(webhook = %self.name, event, "nobody who may decide it has an address");
         }
         let (since, mut later, mut never) = (Instant::now(), None, None);
         for reader in readers {
-            if self.progress(news, |progress| progress.done.contains(&reader.label)) {
+            if self.progress(event, |progress| progress.done.contains(&reader.label)) {
                 continue;
             }
             if since.elapsed() > AT_ONCE {
                 return later.map_or(Outcome::Partly, Outcome::Later);
             }
-            match self.send_to(&reader, news, desk).await {
-                Sent::Taken => self.progress(news, |progress| {
+            match self.send_to(&reader, about, desk).await {
+                Sent::Taken => self.progress(event, |progress| {
                     progress.done.insert(reader.label);
                     progress.sent += 1;
                 }),
                 Sent::Never(problem) => {
-                    let (event, reader) = (&news.id, reader.label);
+                    let reader = reader.label;
                     tracing::error!(
                         webhook = %self.name,
                         event,
@@ -152,14 +182,14 @@ impl Mail {
                         problem,
                         "a mail was refused for good"
                     );
-                    self.progress(news, |progress| progress.done.insert(reader));
+                    self.progress(event, |progress| progress.done.insert(reader));
                     never = Some(problem);
                 }
                 Sent::Later(problem) => later = Some(problem),
                 Sent::Down(problem) => return Outcome::Later(problem),
             }
         }
-        let sent = self.progress(news, |progress| progress.sent);
+        let sent = self.progress(event, |progress| progress.sent);
         match (later, never) {
             (Some(problem), _) => Outcome::Later(problem),
             (None, Some(problem)) if sent == 0 => Outcome::Refused(problem),
@@ -167,10 +197,11 @@ impl Mail {
         }
     }
 
-    /// All who get a mail.
-    async fn readers(&self, news: &News, desk: &Desk) -> Result<Vec<Reader<'_>>, String> {
+    /// All who get a mail. What nobody is asked about is for those of the list.
+    async fn readers(&self, about: About<'_>, desk: &Desk) -> Result<Vec<Reader<'_>>, String> {
         let of_list = |(n, address)| Reader { label: format!("to[{n}]"), address, person: None };
         let mut readers: Vec<Reader<'_>> = self.to.iter().enumerate().map(of_list).collect();
+        let About::Request(news) = about else { return Ok(readers) };
         if self.people.is_empty() {
             return Ok(readers);
         }
@@ -190,11 +221,17 @@ impl Mail {
         Ok(readers)
     }
 
-    async fn send_to(&self, reader: &Reader<'_>, news: &News, desk: &Desk) -> Sent {
-        let page = self.page.as_ref().map(|page| page.of(news.whole.id.as_str()));
-        let leads = Leads { page, decide: self.link(reader, news, desk).await };
-        let letter = Letter::new(news, leads, desk.app.engine.secrets());
-        let mail = match self.mail(reader, news, &letter) {
+    async fn send_to(&self, reader: &Reader<'_>, about: About<'_>, desk: &Desk) -> Sent {
+        let secrets = desk.app.engine.secrets();
+        let letter = match about {
+            About::Request(news) => {
+                let page = self.page.as_ref().map(|page| page.of(news.whole.id.as_str()));
+                let leads = Leads { page, decide: self.link(reader, news, desk).await };
+                Letter::new(news, leads, secrets)
+            }
+            About::Action(audited) => Letter::audited(audited, secrets),
+        };
+        let mail = match self.mail(reader, about, &letter) {
             Ok(mail) => mail,
             Err(error) => return Sent::Never(error.to_string()),
         };
@@ -212,7 +249,7 @@ impl Mail {
         if request.status != RequestStatus::Pending {
             return None;
         }
-        let made = self.progress(news, |progress| progress.links.get(&reader.label).cloned());
+        let made = self.progress(&news.id, |progress| progress.links.get(&reader.label).cloned());
         if let Some((version, link)) = made
             && version == request.version
         {
@@ -223,19 +260,20 @@ impl Mail {
         let made = link::link(&desk.app, (**request).clone(), person, wanted).await;
         let link = page.beside(&made.ok()?.0)?;
         let kept = (request.version, link.clone());
-        self.progress(news, |progress| progress.links.insert(reader.label.clone(), kept));
+        self.progress(&news.id, |progress| progress.links.insert(reader.label.clone(), kept));
         Some(link)
     }
 
     fn mail(
         &self,
         reader: &Reader<'_>,
-        news: &News,
+        about: About<'_>,
         letter: &Letter,
     ) -> Result<Message, lettre::error::Error> {
         let subject = &letter.subject;
-        let (first, own) = self.ids(reader, news);
-        let at = UNIX_EPOCH + Duration::from_millis(u64::try_from(news.at.0).unwrap_or_default());
+        let (first, own) = self.ids(reader, about);
+        let at =
+            UNIX_EPOCH + Duration::from_millis(u64::try_from(about.at().0).unwrap_or_default());
         let (sender, address) = (self.from.email.clone(), reader.address.email.clone());
         let mut mail = Message::builder()
             .from(self.from.clone())
@@ -260,25 +298,29 @@ impl Mail {
         mail.multipart(MultiPart::alternative_plain_html(letter.plain(), letter.html()))
     }
 
-    /// The id of the first mail on a request to a reader, and of this one.
-    fn ids(&self, reader: &Reader<'_>, news: &News) -> (String, String) {
+    /// The id of the first mail on the same to a reader, and of this one.
+    fn ids(&self, reader: &Reader<'_>, about: About<'_>) -> (String, String) {
         let reader = reader.person.as_ref().map_or("", |_| reader.label.as_str());
         let id = |of: &str| {
             let name = digest(&format!("{} {of} {reader}", self.name), 32);
             format!("<{name}@{}>", self.from.email.domain())
         };
-        let first = id(news.whole.id.as_str());
-        match news.what {
-            Happened::Requested => (first.clone(), first),
-            _ => (first, id(&news.id)),
+        let own = id(about.id());
+        match about {
+            About::Action(_) => (own.clone(), own),
+            About::Request(news) => {
+                let first = id(news.whole.id.as_str());
+                let asks = news.what == Happened::Requested;
+                (first.clone(), if asks { first } else { own })
+            }
         }
     }
 
     /// How far this event got; nowhere, if another was told before.
-    fn progress<T>(&self, news: &News, change: impl FnOnce(&mut Progress) -> T) -> T {
+    fn progress<T>(&self, event: &str, change: impl FnOnce(&mut Progress) -> T) -> T {
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        if progress.event != news.id {
-            *progress = Progress { event: news.id.clone(), ..Progress::default() };
+        if progress.event != event {
+            *progress = Progress { event: event.to_owned(), ..Progress::default() };
         }
         change(&mut progress)
     }

@@ -15,6 +15,7 @@ use signoff_net::{Method, Request, Secret, StatusCode, Url};
 use signoff_store::{Happened, Posted};
 
 use super::{Slack, SlackConfig, card};
+use crate::webhooks::audited::Audited;
 use crate::webhooks::channel::{Desk, News, Outcome};
 use crate::webhooks::channels::secret;
 use crate::webhooks::config::secure;
@@ -57,6 +58,19 @@ enum Refused {
     Later(String),
     /// The word Slack has for it.
     Word(String),
+}
+
+impl Refused {
+    fn outcome(self) -> Outcome {
+        match self {
+            Self::Later(problem) => Outcome::Later(problem),
+            Self::Word(word) => {
+                let problem = format!("it answers `{word}`");
+                let never = NEVER.contains(&word.as_str());
+                if never { Outcome::Refused(problem) } else { Outcome::Later(problem) }
+            }
+        }
+    }
 }
 
 impl Bot {
@@ -110,12 +124,22 @@ impl Bot {
                 keep(card.map(|card| card.written()))
             }
             Ok(_) => Outcome::Taken(None),
-            Err(Refused::Later(problem)) => Outcome::Later(problem),
-            Err(Refused::Word(word)) => {
-                let problem = format!("it answers `{word}`");
-                let never = NEVER.contains(&word.as_str());
-                if never { Outcome::Refused(problem) } else { Outcome::Later(problem) }
-            }
+            Err(refused) => refused.outcome(),
+        }
+    }
+
+    /// Tells of an action in a message of its own, which is never changed.
+    pub(super) async fn tell_audited(
+        &self,
+        slack: &Slack,
+        said: Value,
+        audited: &Audited,
+    ) -> Outcome {
+        let run = &audited.action["run"];
+        let place = place(&self.channel, "signoff_action", &audited.id, "run", run);
+        match self.call(slack, "chat.postMessage", &with(said, place)).await {
+            Ok(_) => Outcome::Taken(None),
+            Err(refused) => refused.outcome(),
         }
     }
 
@@ -136,19 +160,9 @@ impl Bot {
         below: Option<&Card>,
     ) -> Result<Option<Card>, Refused> {
         let channel = below.map_or(&self.channel, |card| &card.channel);
-        let mut body = with(
-            said,
-            json!({
-                "channel": channel,
-                "unfurl_links": false,
-                "unfurl_media": false,
-                // So that whoever reads the chat can tell a card that came twice.
-                "metadata": {
-                    "event_type": "signoff_request",
-                    "event_payload": { "event": news.id, "request": news.whole.id },
-                },
-            }),
-        );
+        let request = json!(news.whole.id);
+        let place = place(channel, "signoff_request", &news.id, "request", &request);
+        let mut body = with(said, place);
         if let Some(card) = below {
             body["thread_ts"] = card.ts.as_str().into();
             body["reply_broadcast"] = (news.what == Happened::Reminded).into();
@@ -218,6 +232,16 @@ impl Card {
     fn written(&self) -> String {
         format!("{}/{}", self.channel, self.ts)
     }
+}
+
+/// Where a message goes, and what it is about, so that whoever reads the chat can tell one that came twice.
+fn place(channel: &str, kind: &str, event: &str, what: &str, id: &Value) -> Value {
+    json!({
+        "channel": channel,
+        "unfurl_links": false,
+        "unfurl_media": false,
+        "metadata": { "event_type": kind, "event_payload": { "event": event, what: id } },
+    })
 }
 
 /// What is said, and where.

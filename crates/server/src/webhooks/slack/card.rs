@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::News;
+use crate::webhooks::audited::Audited;
 use crate::webhooks::words::{cut, head, settled};
 
 /// The longest header and button, in characters.
@@ -60,6 +61,14 @@ fn section(text: &str) -> Value {
 pub(super) fn word(news: &News) -> Value {
     let workflow = news.request["workflow"].as_str().unwrap_or_default();
     let said = format!("{} · {}", escaped(&head(news.what, workflow)), line(news));
+    json!({ "text": said, "blocks": [section(&said)] })
+}
+
+/// A line about an action that nobody is asked about.
+pub(super) fn audited(audited: &Audited) -> Value {
+    let (line, gates) = (escaped(&audited.line()), escaped(&audited.gates()));
+    let run = audited.action["run"].as_str().unwrap_or_default();
+    let said = format!("{line} · noted by {gates} (`{run}`)");
     json!({ "text": said, "blocks": [section(&said)] })
 }
 

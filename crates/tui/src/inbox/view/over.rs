@@ -18,7 +18,7 @@ const HELP: &[(&str, &str)] = &[
     ("x", "comment on it"),
     ("z", "put it off: 30m, 2h, 1d, or until a time"),
     ("t", "give it to somebody to look after"),
-    ("Space *", "mark one, or all that are shown"),
+    ("Space *", "mark one, or all but those of high risk"),
     ("A D", "approve or deny all that are marked, after a look at them"),
     ("/", "search: all words must be there"),
     ("f w i !", "only this kind; this workflow; mine, nobody's; only risky ones"),
