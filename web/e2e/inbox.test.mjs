@@ -90,6 +90,7 @@ each("F6: claim, give away, comment, deadline and what follows it", async () => 
     await other.goto(`${server.url}/requests/${edit}`);
     await other.getByText("If nobody decides by then: denied").waitFor();
     await accessible(other, "a request with a default");
+    await picture(other, "default");
     await other.goto(`${server.url}/`);
     await page.getByText("People", { exact: true }).click();
     await page.getByRole("button", { name: "Claim" }).click();
