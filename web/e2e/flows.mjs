@@ -99,6 +99,19 @@ agents:
   worker: { instructions: Work., output: { type: object, required: [done], properties: { done: { type: boolean } } }, tools: [write_file] }
 `;
 export const workConfig = '[tools.files]\nroot = "workspace"\n';
+/** A clerk who is not trusted with files, and a gate that waits for an hour. */
+export const cautious = `workflow: cautious
+pattern: sequential
+sequential: { agents: [clerk] }
+agents:
+  clerk: { instructions: Work., tools: [write_file] }
+gates:
+  - { name: before_file_edit, within: 1h, on_timeout: deny }
+`;
+export const cautiousScript = `rules:
+  - { turn: 1, call: [{ tool: write_file, arguments: { path: note.txt, content: first } }] }
+  - { turn: 2, text: done }
+`;
 export const workScript = `rules:
   - { agent: planner, json: { steps: [{ title: Write it down, detail: in a file, agent: worker }] } }
   - { agent: worker, turn: 1, call: [{ tool: write_file, arguments: { path: note.txt, content: first } }] }

@@ -79,11 +79,19 @@ each("F5: risk and mine", async () => {
 });
 
 each("F6: claim, give away, comment, deadline and what follows it", async () => {
-  await withServer(files, async (server) => {
+  const cautious = { "cautious.yaml": flows.cautious, "cautious.script.yaml": flows.cautiousScript, "../signoff.toml": '[tools.files]\nroot = "flows"\n' };
+  await withServer({ ...files, ...cautious }, async (server) => {
     const run = await server.start("hours");
     const request = await server.asks(run);
     const [page, other] = [await open(server, `/requests/${request}`), await open(server)];
     await page.getByText(/1 h 59 min left|2 h left/).waitFor();
+    await page.getByText("If nobody decides by then: it goes on without an answer").waitFor();
+    const edit = await server.asks(await server.start("cautious"));
+    await other.goto(`${server.url}/requests/${edit}`);
+    await other.getByText("If nobody decides by then: denied").waitFor();
+    await accessible(other, "a request with a default");
+    await picture(other, "default");
+    await other.goto(`${server.url}/`);
     await page.getByText("People", { exact: true }).click();
     await page.getByRole("button", { name: "Claim" }).click();
     await page.getByText("Looked after by").waitFor();
@@ -102,7 +110,7 @@ each("F6: claim, give away, comment, deadline and what follows it", async () => 
     const late = await server.asks(await server.start("late"));
     await page.goto(`${server.url}/requests/${late}`);
     await page.getByText(/\d s left/).waitFor();
-    await page.getByText("Nobody answered in time.").waitFor();
+    await page.getByText(/Nobody answered in time.*What followed: it goes on without an answer/).waitFor();
     await page.waitForFunction(() => !document.querySelector(".decide"));
     await accessible(page, "an expired request");
     await done(page);

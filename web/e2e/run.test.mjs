@@ -126,6 +126,10 @@ each("F4, F14: true durations, people's apart and foldable; tokens and cost for 
     const mine = journal.filter((it) => it.activation === 2 && it.outcome?.reply).map((it) => it.outcome.reply.usage);
     const sum = (name) => mine.reduce((all, it) => all + it[name], 0).toLocaleString("en");
     await page.getByRole("row", { name: new RegExp(`venue.*${sum("input")} \\+ ${sum("output")}`) }).waitFor();
+    const table = page.locator(".scrolls").filter({ has: page.getByText("Steps of the run") });
+    const [has, needs] = await table.evaluate((it) => [it.clientWidth, it.scrollWidth]);
+    assert(needs <= has, `all columns are seen at once: ${needs} of ${has}`);
+    await picture(page, "cost");
     await page.getByRole("row", { name: /venue/ }).getByRole("link").click();
     await page.getByText(`${mine[0].input.toLocaleString("en")} + ${mine[0].output.toLocaleString("en")} tokens`).waitFor();
     await accessible(page, "a step");

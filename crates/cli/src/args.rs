@@ -353,6 +353,9 @@ pub(crate) struct ForkArgs {
     /// The same as a decision in JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) decision: Option<String>,
+    /// Why; the new run's journal begins with it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
     #[command(flatten)]
     pub(crate) follow: FollowArgs,
 }

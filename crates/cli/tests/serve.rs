@@ -93,6 +93,8 @@ mod streams;
 mod support;
 #[path = "serve/traces.rs"]
 mod traces;
+#[path = "serve/unanswered.rs"]
+mod unanswered;
 #[path = "serve/visible.rs"]
 mod visible;
 #[path = "serve/web.rs"]

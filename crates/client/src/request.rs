@@ -100,7 +100,7 @@ mod tests {
     fn what_the_server_writes_is_read() {
         let options = vec![Choice { value: json!(1), label: "One".into(), description: None }];
         let mut body = RequestBody::selection("Which?", options);
-        body.expires_at = Some(Timestamp(90_000));
+        body.due(Timestamp(90_000), signoff_core::Unanswered::Pause);
         let mut request = Request {
             id: RequestId::new("req_a_1"),
             version: 3,

@@ -25,6 +25,7 @@ pub mod steps;
 pub mod text;
 pub mod time;
 pub mod tool;
+mod unanswered;
 pub mod visible;
 pub mod workflow;
 
@@ -38,4 +39,5 @@ pub use request::{Choice, Request, RequestBody, RequestKind, RequestStatus, Risk
 pub use state::{JournalError, RunState, RunStatus};
 pub use time::{Span, Timestamp};
 pub use tool::{Effects, ToolSpec};
+pub use unanswered::Unanswered;
 pub use workflow::Workflow;

@@ -8,6 +8,7 @@ use crate::decision::{Actor, Decision, DecisionKind, Siblings};
 use crate::id::{ConversationId, Name, RequestId, RunId, Tenant};
 use crate::message::Sent;
 use crate::time::{Span, Timestamp};
+use crate::unanswered::Unanswered;
 
 /// What kind of question it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -167,6 +168,9 @@ pub struct RequestBody {
     /// When it stops being answerable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// What follows then, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_timeout: Option<Unanswered>,
     /// How often people are reminded of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind: Option<Span>,
@@ -195,6 +199,7 @@ impl RequestBody {
             who: None,
             deciders: None,
             expires_at: None,
+            on_timeout: None,
             remind: None,
             turn: None,
             siblings: Siblings::default(),
@@ -241,6 +246,12 @@ impl RequestBody {
             self.who = Some(names.join(" and "));
             self.deciders = Some(Box::new(deciders));
         }
+    }
+
+    /// Ends it at `at`, and says what follows if nobody has answered by then.
+    pub fn due(&mut self, at: Timestamp, then: Unanswered) {
+        self.expires_at = Some(at);
+        self.on_timeout = Some(then);
     }
 
     /// What is proposed for approval, if anything.
@@ -370,6 +381,9 @@ impl Request {
             }
             if let Some(at) = self.body.expires_at {
                 fields.insert("expires_at".into(), at.rfc3339().into());
+            }
+            if let Some(then) = self.body.on_timeout {
+                fields.insert("on_timeout".into(), serde_json::json!(then));
             }
             if let Some(turn) = &self.body.turn {
                 fields.insert("turn".into(), turn.to_string().into());

@@ -13,7 +13,7 @@ use signoff_core::journal::{
 use signoff_core::message::{Message, Part, Role, Sent, ToolCall, ToolResult};
 use signoff_core::policy::{Reach, Remember};
 use signoff_core::request::RequestBody;
-use signoff_core::{ConversationId, RunId, Tenant, Timestamp};
+use signoff_core::{ConversationId, RunId, Tenant, Timestamp, Unanswered};
 
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -129,6 +129,9 @@ fn body() -> impl Strategy<Value = RequestBody> {
             context,
             agent_path: vec!["a".into(), "b".into()],
             expires_at: expires.map(Timestamp),
+            on_timeout: expires.and_then(|at| {
+                Unanswered::ALL.into_iter().cycle().nth(usize::from(at.to_le_bytes()[0]))
+            }),
             turn: expires.map(|_| "3/m1".into()),
             siblings: if expires.is_some() { Siblings::Replan } else { Siblings::Independent },
             ..RequestBody::input(prompt)

@@ -9,7 +9,7 @@ use signoff_core::graph::ExecutorKind;
 use signoff_core::journal::{ErrorInfo, Payload};
 use signoff_core::request::{Choice, RequestBody};
 use signoff_core::state::Answer;
-use signoff_core::{Decision, RequestKind};
+use signoff_core::{Decision, RequestKind, Unanswered};
 
 use crate::context::Context;
 
@@ -66,7 +66,7 @@ impl Executor for Listed {
                     let mut body = question(kind, prompt, options, &message);
                     body.risk = risk;
                     if let Some(within) = within {
-                        body.expires_at = Some(ctx.now("deadline").await?.plus(within));
+                        body.due(ctx.now("deadline").await?.plus(within), Unanswered::Continue);
                     }
                     Ok(answered(ctx.ask("ask", body).await?))
                 }

@@ -3,6 +3,7 @@
 mod build;
 mod decide;
 mod extra;
+mod pick;
 mod view;
 
 use std::collections::BTreeSet;
@@ -60,6 +61,10 @@ struct Field {
     /// Whether a number, a flag or JSON is wanted, and not text.
     json: bool,
     needed: bool,
+    /// What it may be, as it is typed and as it is shown; empty, if it is typed.
+    of: Vec<(String, String)>,
+    /// The letters by which one of these is looked for.
+    sought: String,
 }
 
 /// What a key led to.
@@ -150,7 +155,7 @@ impl Form {
 
     fn editor(&mut self) -> Option<&mut Editor> {
         match self.parts.get_mut(self.focus)? {
-            Part::Field(field) => Some(&mut field.editor),
+            Part::Field(field) => (!field.is_picked()).then_some(&mut field.editor),
             Part::Text { editor, .. } | Part::Note(editor) => Some(editor),
             Part::Choices { .. } | Part::Several { .. } | Part::Extra(_) | Part::Buttons => None,
         }
@@ -164,6 +169,11 @@ impl Form {
             (KeyCode::BackTab, _) => self.go(-1),
             _ => {
                 self.problem = None;
+                if let Some(Part::Field(field)) = self.parts.get_mut(self.focus)
+                    && field.pick(key)
+                {
+                    return Reply::Taken;
+                }
                 if let Some(editor) = self.editor()
                     && editor.key(key)
                 {

@@ -20,4 +20,4 @@ pub mod theme;
 mod transcript;
 pub mod words;
 
-pub use transcript::Spoken;
+pub use transcript::{RECENT_ENTRIES, Spoken, said_before};

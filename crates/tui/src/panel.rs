@@ -11,7 +11,7 @@ use crate::Spoken;
 use crate::markdown;
 use crate::text::{fit, line, safe, wrap};
 use crate::theme::Theme;
-use crate::words::{decision, facts, fields, inline, kind_title, until};
+use crate::words::{decision, facts, fields, inline, kind_title, unanswered, until};
 
 /// From when on a deadline is near, in milliseconds.
 pub(crate) const SOON: u64 = 120_000;
@@ -122,17 +122,15 @@ pub fn about(
         let (sign, style) =
             if at.since(now).0 < SOON { ("! ", theme.bad()) } else { ("", theme.warn()) };
         page.text(&format!("{sign}answer {}", due(at, now)), style);
+        if let Some(then) = body.on_timeout {
+            page.text(&format!("if nobody decides by then: {}", unanswered(then)), theme.dim());
+        }
     }
     if let Some(at) = request.deferred_until.filter(|at| *at > now) {
         page.text(&format!("put off: back {}", until(at, now)), theme.dim());
     }
     for note in around.notes {
-        let what = match (&note.text, &note.to) {
-            (Some(text), _) => format!("{}: {}", note.what, text),
-            (None, Some(to)) => format!("{} ({to})", note.what),
-            (None, None) => note.what.clone(),
-        };
-        page.text(&format!("{} {}", line(&note.by), line(&what)), theme.dim());
+        page.text(&self::note(note), theme.dim());
     }
     page.blank();
     if !around.said.is_empty() {
@@ -144,6 +142,16 @@ pub fn about(
         page.blank();
     }
     page.lines
+}
+
+/// What somebody noted, on one line.
+pub fn note(note: &Note) -> String {
+    let what = match (&note.text, &note.to) {
+        (Some(text), _) => format!("{}: {}", note.what, text),
+        (None, Some(to)) => format!("{} ({to})", note.what),
+        (None, None) => note.what.clone(),
+    };
+    format!("{} {}", line(&note.by), line(&what))
 }
 
 /// By when, in words.

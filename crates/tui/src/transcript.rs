@@ -47,6 +47,16 @@ pub struct Spoken {
     pub text: String,
 }
 
+/// How much of what was said stands beside a question.
+const RECENT: usize = 5;
+/// How many entries of a journal are read for it.
+pub const RECENT_ENTRIES: u32 = 400;
+
+/// What was said last before `question`, oldest first, by the last entries of a journal.
+pub fn said_before(entries: &[Entry], question: &str) -> Vec<Spoken> {
+    Transcript::of(entries, "").last_said(RECENT, question)
+}
+
 /// What was said and done, and by whom.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {

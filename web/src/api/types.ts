@@ -778,6 +778,8 @@ export type Request = {
   created_at: string;
   /** When it stops being answerable. */
   expires_at?: string | null;
+  /** What follows if nobody has answered by then, where that is known. */
+  on_timeout?: Unanswered | null;
   /** The turn of an agent it belongs to: requests with the same are what one reply of its model wants to do. */
   turn?: string | null;
   /** What becomes of the others of that turn if it is rejected; they are `independent`, if not given. */
@@ -1041,6 +1043,9 @@ export type Then = "continue" | "stop";
 
 /** When it was said. */
 export type Timing = "planning" | "before" | "after" | "redo" | "error";
+
+/** What follows if nobody answers a request in time. Whoever asks says so beforehand, for people to see; it changes nothing by itself. */
+export type Unanswered = "deny" | "skip" | "pause" | "abort" | "escalate" | "approve" | "default" | "continue" | "fail";
 
 /** What to change. Any other field is left alone. */
 export type UpdateBody = {

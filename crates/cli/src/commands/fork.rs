@@ -14,8 +14,15 @@ use crate::follow::From;
 use crate::style::printable;
 use crate::{find, out};
 
+/// The longest reason, in characters.
+const MAX_REASON: usize = 16 * 1024;
+
 pub(crate) async fn perform(app: &App, args: ForkArgs) -> Result<Exit> {
     let options = super::options(&args.follow)?;
+    if args.reason.as_ref().is_some_and(|why| why.chars().count() > MAX_REASON) {
+        let message = format!("--reason: at most {MAX_REASON} characters");
+        return Err(Failure::usage(message).into());
+    }
     let store = app.needed_store()?;
     let old = find::run(&*store, &args.run, false)?;
     let decision = match (&args.answer, &args.decision) {
@@ -27,8 +34,8 @@ pub(crate) async fn perform(app: &App, args: ForkArgs) -> Result<Exit> {
     };
     let library = app.library(&[])?;
     let engine = app.engine(store, &library, Vec::new())?;
-    let fork =
-        ForkRun { run: old.id.clone(), at: args.at, decision, by: Actor::local(), reason: None };
+    let (run, by) = (old.id.clone(), Actor::local());
+    let fork = ForkRun { run, at: args.at, decision, by, reason: args.reason };
     let forked = engine.fork(fork).await.map_err(refused)?;
     let record = find::run(&**engine.store(), forked.run.as_str(), false)?;
     if !options.json {

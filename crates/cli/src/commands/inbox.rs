@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use serde::Deserialize as _;
 use serde_json::Value;
+use signoff_client::Note;
 use signoff_core::deciders::EVERY_ROLE;
 use signoff_core::request::{Request, RequestKind, RequestStatus};
-use signoff_core::{Actor, Span, Timestamp};
+use signoff_core::{Actor, Entry, Span, Timestamp, Workflow};
 use signoff_runtime::{
     Clock as _, DecideError, DecideRequest, DeferError, DeferRequest, SystemClock, Until,
 };
 use signoff_store::{RequestFilter, Store};
+use signoff_tui::{RECENT_ENTRIES, said_before};
 
 use super::{inbox_server, terminal};
 use crate::app::{App, lacks};
@@ -110,21 +112,37 @@ fn show(app: &App, id: &str, json: bool) -> Result<Exit> {
     let store = app.needed_store()?;
     let request = find::request(&*store, id)?;
     let workflow = workflow_of(&*store, &request);
-    shown(app, &request, workflow.as_ref(), json)
+    let notes = serde_json::to_value(store.notes(&request.id)?)?;
+    let head = store.run(&request.run)?.map_or(0, |run| run.head);
+    let after = head.saturating_sub(u64::from(RECENT_ENTRIES));
+    let entries = store.entries(&request.run, after, RECENT_ENTRIES as usize)?;
+    let around = Around { workflow, notes: serde_json::from_value(notes)?, entries };
+    shown(app, &request, &around, json)
+}
+
+/// What is known about a request besides itself.
+#[derive(Default)]
+pub(super) struct Around {
+    pub(super) workflow: Option<Workflow>,
+    pub(super) notes: Vec<Note>,
+    /// The last of its run's journal.
+    pub(super) entries: Vec<Entry>,
 }
 
 /// Prints a request, and how to answer it.
-pub(super) fn shown(
-    app: &App,
-    request: &Request,
-    workflow: Option<&signoff_core::Workflow>,
-    json: bool,
-) -> Result<Exit> {
+pub(super) fn shown(app: &App, request: &Request, around: &Around, json: bool) -> Result<Exit> {
     if json {
         out::line(&serde_json::to_string_pretty(&request.to_json())?)?;
     } else {
-        out::line(&show::request(request, workflow, Style::stdout(), now()))?;
-        if request.status == RequestStatus::Pending {
+        let (style, pending) = (Style::stdout(), request.status == RequestStatus::Pending);
+        out::line(&show::request(request, around.workflow.as_ref(), style, now()))?;
+        // What was said after it was decided is not what was said before it.
+        let entries = if pending { around.entries.as_slice() } else { &[] };
+        let said = said_before(entries, &request.body.prompt);
+        if let Some(more) = show::around(&around.notes, &said, style) {
+            out::line(&format!("\n{more}"))?;
+        }
+        if pending {
             out::line(&printable(&format!("\n{}", signoff_core::answer::accepted(&request.body))))?;
             let answer = app.command_line(&format!("inbox answer {} …", request.id));
             out::line(&format!("answer with: {answer}"))?;
@@ -133,7 +151,7 @@ pub(super) fn shown(
     Ok(Exit::Done)
 }
 
-fn workflow_of(store: &dyn Store, request: &Request) -> Option<signoff_core::Workflow> {
+fn workflow_of(store: &dyn Store, request: &Request) -> Option<Workflow> {
     let version = store.run(&request.run).ok()??.version;
     serde_json::from_str(&store.definition(&version).ok()??.body).ok()
 }

@@ -4,10 +4,12 @@ use serde_json::json;
 use signoff_client::{Filter, InboxEvent, Server};
 use signoff_core::request::{Request, RequestStatus};
 use signoff_core::{RequestId, Span};
+use signoff_tui::RECENT_ENTRIES;
 use signoff_tui::inbox::Inbox;
 use signoff_tui::screen::{self, Screen};
 
 use super::connect::{Connected, connect, refused};
+use super::inbox::Around;
 use super::terminal;
 use crate::app::App;
 use crate::args::{AnswerArgs, DeferArgs, InboxListArgs};
@@ -46,7 +48,11 @@ pub(crate) async fn list(app: &App, url: &str, args: &InboxListArgs) -> Result<E
 pub(crate) async fn show(app: &App, url: &str, id: &str, json: bool) -> Result<Exit> {
     let Connected { server, .. } = connect(app, Some(url)).await?;
     let request = find(&server, id).await?;
-    super::inbox::shown(app, &request, None, json)
+    let noted = server.request(&request.id).await.map_err(|error| refused(&error))?;
+    // Without what was said it can be decided as well.
+    let entries = server.last_entries(&request.run, RECENT_ENTRIES).await.unwrap_or_default();
+    let around = Around { workflow: None, notes: noted.notes, entries };
+    super::inbox::shown(app, &noted.request, &around, json)
 }
 
 pub(crate) async fn answer(app: &App, url: &str, args: &AnswerArgs) -> Result<Exit> {

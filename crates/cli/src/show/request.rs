@@ -1,12 +1,14 @@
 //! A request as a person reads it before answering.
 
 use serde_json::Value;
+use signoff_client::Note;
 use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
 use signoff_core::{Timestamp, Workflow};
-use signoff_tui::words::{decision, facts, fields, inline, kind_title, until};
+use signoff_tui::words::{decision, facts, fields, inline, kind_title, unanswered, until};
+use signoff_tui::{Spoken, panel};
 
 use super::time::local;
-use crate::style::{Style, printable, printable_line};
+use crate::style::{Style, printable, printable_line, short};
 
 /// How many lines of a preview are shown.
 const MAX_LINES: usize = 120;
@@ -73,6 +75,9 @@ pub(crate) fn request(
     }
     if let Some(at) = body.expires_at {
         notes.push(style.warn(&format!("  answer by {} ({})", local(at), until(at, now))));
+        if let Some(then) = body.on_timeout.filter(|_| request.status == RequestStatus::Pending) {
+            notes.push(format!("  if nobody decides by then: {}", unanswered(then)));
+        }
     }
     if let Some(taken) = &request.decision {
         let what = decision(&taken.decision);
@@ -87,6 +92,19 @@ pub(crate) fn request(
     notes.push(style.dim(&format!("  {}", request.id)));
     blocks.push(notes.join("\n"));
     blocks.join("\n\n")
+}
+
+/// What people noted on a request, and what was said before it was asked; nothing, if there is neither.
+pub(crate) fn around(notes: &[Note], said: &[Spoken], style: Style) -> Option<String> {
+    let mut lines: Vec<String> =
+        notes.iter().map(|note| format!("  {}", printable_line(&panel::note(note)))).collect();
+    if !said.is_empty() {
+        lines.push("  said before:".to_owned());
+        let spoken =
+            |it: &Spoken| format!("    {}: {}", printable_line(&it.by), short(&it.text, 200));
+        lines.extend(said.iter().map(spoken));
+    }
+    (!lines.is_empty()).then(|| style.dim(&lines.join("\n")))
 }
 
 /// Who asks: what people call the agent, and the way to it.

@@ -27,6 +27,10 @@ fn what_waits_is_listed_shown_and_answered() {
     place.run(&["inbox", "list", "--kind", "riddle"]).exits(2);
     let shown = place.run(&["inbox", "show", &id]).exits(0).stdout;
     assert!(shown.contains("2  The Glasshouse") && shown.contains("accepted: 1"), "{shown}");
+    assert!(shown.contains("said before:") && shown.contains(PARTY), "{shown}");
+    place.run(&["inbox", "defer", &id, "2h", "--note", "after lunch", "--as", "bob"]).exits(0);
+    let shown = place.run(&["inbox", "show", &id]).exits(0).stdout;
+    assert!(shown.contains("bob deferred: after lunch"), "{shown}");
     let json = place.run(&["inbox", "show", &id, "--json"]).exits(0).stdout;
     assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap()["id"], id.as_str());
 

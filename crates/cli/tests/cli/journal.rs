@@ -48,7 +48,8 @@ fn a_fork_decides_otherwise_and_leaves_the_old_run_alone() {
     let decided = journal.events().into_iter().find(|event| event["type"] == "decided").unwrap();
     let at = decided["seq"].to_string();
     place.write("later.yaml", "- yes\n- vegan\n");
-    let args = ["fork", &old, "--at", &at, "--answer", "2", "--answers", "later.yaml"];
+    let mut args = vec!["fork", &old, "--at", &at, "--answer", "2", "--answers", "later.yaml"];
+    args.extend(["--reason", "what if it rains?"]);
     let output = place.run(&args).exits(0);
     assert!(output.stdout.contains("The Glasshouse"), "{}", output.stdout);
     let new = place.last_run();
@@ -59,6 +60,8 @@ fn a_fork_decides_otherwise_and_leaves_the_old_run_alone() {
         table.lines().filter(|line| line.contains("web_search:") && line.contains("venue")).count()
     };
     assert_eq!(searches(&new), 1, "the search is not done again");
+    let begun = &place.run(&["journal", &new, "--json"]).exits(0).events()[0];
+    assert_eq!(begun["reason"], "what if it rains?", "{begun}");
     assert_eq!(place.run(&["journal", &old, "--json"]).exits(0).stdout, journal.stdout);
 
     let json = r#"{"decision":"respond","content":"Union Hall"}"#;

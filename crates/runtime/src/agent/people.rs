@@ -6,7 +6,7 @@ use signoff_core::journal::{ErrorInfo, Payload};
 use signoff_core::message::ToolResult;
 use signoff_core::request::RequestBody;
 use signoff_core::state::Answer;
-use signoff_core::{Actor, Decision, DecisionKind, Message, Part, RequestKind, Role};
+use signoff_core::{Actor, Decision, DecisionKind, Message, Part, RequestKind, Role, Unanswered};
 use signoff_tools::UserInput;
 
 use super::Turn;
@@ -17,30 +17,37 @@ impl Turn<'_> {
     /// stands, where there is one that fits.
     pub(super) async fn ask(&self, key: &str, body: RequestBody) -> Result<Answer, ErrorInfo> {
         let people = &self.agent.people;
-        let mut answer = self.ask_within(key, body.clone()).await?;
+        let default = people.default_answer.as_ref();
+        let default = default.map(|content| Decision::Respond { content: content.clone() });
+        let default = default.filter(|decision| body.check(decision).is_ok());
+        let finally = if default.is_some() { Unanswered::Default } else { Unanswered::Continue };
+        let then = if people.escalate_to.is_some() { Unanswered::Escalate } else { finally };
+        let mut answer = self.ask_within(key, body.clone(), then).await?;
         if answer == Answer::Expired
             && let Some(who) = &people.escalate_to
         {
-            let mut again = body.clone();
+            let mut again = body;
             again.who = Some(who.clone());
             again.reasons.push("nobody answered the first time".to_owned());
-            answer = self.ask_within(&format!("{key}^"), again).await?;
+            answer = self.ask_within(&format!("{key}^"), again, finally).await?;
         }
-        if answer == Answer::Expired
-            && let Some(content) = &people.default_answer
-        {
-            let decision = Decision::Respond { content: content.clone() };
-            if body.check(&decision).is_ok() {
-                return Ok(Answer::Decided { decision, by: Actor::new("default") });
+        Ok(match (answer, default) {
+            (Answer::Expired, Some(decision)) => {
+                Answer::Decided { decision, by: Actor::new("default") }
             }
-        }
-        Ok(answer)
+            (answer, _) => answer,
+        })
     }
 
-    async fn ask_within(&self, key: &str, mut body: RequestBody) -> Result<Answer, ErrorInfo> {
+    async fn ask_within(
+        &self,
+        key: &str,
+        mut body: RequestBody,
+        then: Unanswered,
+    ) -> Result<Answer, ErrorInfo> {
         if let Some(within) = self.agent.people.within {
             let asked_at = self.ctx.now(&format!("{key}@")).await?;
-            body.expires_at = Some(asked_at.plus(within));
+            body.due(asked_at.plus(within), then);
         }
         self.ctx.ask(key, body).await
     }
@@ -60,7 +67,7 @@ impl Turn<'_> {
                 self.agent.title
             ))
         };
-        match self.ask_within(&format!("{key}+"), body).await? {
+        match self.ask_within(&format!("{key}+"), body, Unanswered::Approve).await? {
             Answer::Decided { decision: Decision::Respond { content }, by } => {
                 let text = content.as_str().unwrap_or_default();
                 self.ctx.say(Message::user(text).by(by.0));
@@ -94,7 +101,7 @@ impl Turn<'_> {
                 self.agent.title
             ))
         };
-        match self.ask_within(&format!("{key}!"), body).await? {
+        match self.ask_within(&format!("{key}!"), body, Unanswered::Fail).await? {
             Answer::Decided { decision: Decision::Respond { content }, .. } => {
                 let text = match &content {
                     Value::String(text) => text.clone(),

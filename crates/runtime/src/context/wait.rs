@@ -10,7 +10,7 @@ use signoff_core::journal::{Caller, Delivered, ErrorInfo, Event, Outcome, Payloa
 use signoff_core::question::Question;
 use signoff_core::request::RequestBody;
 use signoff_core::state::{Activation, Answer, Call, Child};
-use signoff_core::{Key, Name, RunState, Span};
+use signoff_core::{Key, Name, RunState, Span, Unanswered};
 
 use super::Context;
 
@@ -62,7 +62,7 @@ impl Context {
         let initiator = self.cell.lock().state.started.by.clone();
         body.put_to(who.into_iter().chain(question.who).collect(), &initiator);
         if let Some(within) = question.within.or(within) {
-            body.expires_at = Some(self.now("deadline").await?.plus(within));
+            body.due(self.now("deadline").await?.plus(within), Unanswered::Continue);
         }
         self.ask("ask", body).await
     }

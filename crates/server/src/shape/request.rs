@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use signoff_core::request::{Choice, RequestKind, RequestStatus};
-use signoff_core::{Decision, DecisionKind, Risk, Siblings};
+use signoff_core::{Decision, DecisionKind, Risk, Siblings, Unanswered};
 
 /// A question to people. Written by [`signoff_core::Request::to_json`]; this says what it has.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -58,6 +58,9 @@ pub(crate) struct Request {
     /// When it stops being answerable.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<String>,
+    /// What follows if nobody has answered by then, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_timeout: Option<Unanswered>,
     /// The turn of an agent it belongs to: requests with the same are what one reply of its model wants to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<String>,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use signoff_core::DecisionKind;
 use signoff_core::request::{RequestBody, RequestKind};
 
-use super::{Extra, Field, Part};
+use super::{Extra, Field, Part, pick};
 use crate::editor::Editor;
 
 /// The most fields that are shown one by one; more are edited as JSON.
@@ -133,6 +133,8 @@ fn fields(schema: &Value, proposal: &Value) -> Option<Vec<Field>> {
                     json: !value.is_string(),
                     was: Some(value.clone()),
                     needed: needed(name),
+                    of: pick::values(property, Some(value), needed(name)),
+                    sought: String::new(),
                 }
             })
             .collect(),
@@ -146,6 +148,8 @@ fn fields(schema: &Value, proposal: &Value) -> Option<Vec<Field>> {
                 json: property["type"].as_str().is_some_and(|kind| kind != "string"),
                 was: None,
                 needed: needed(name),
+                of: pick::values(property, None, needed(name)),
+                sought: String::new(),
             })
             .collect(),
         _ => return None,

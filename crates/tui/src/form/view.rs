@@ -137,6 +137,19 @@ impl Page {
         let name = column(&line(&field.name), names);
         let mark = if here { "▸ " } else { "  " };
         let room = self.columns.saturating_sub(names + 6).max(4);
+        if field.is_picked() {
+            let said = fit(&line(field.said(field.editor.text())), room.saturating_sub(4));
+            let words = if here { format!("◂ {said} ▸") } else { said };
+            let style = if here { theme.bold() } else { Style::new() };
+            self.lines.push(Line::from(vec![
+                Span::styled(
+                    format!("{mark}{name}  "),
+                    if here { theme.accent() } else { theme.dim() },
+                ),
+                Span::styled(words, style),
+            ]));
+            return self.below(field, names, here);
+        }
         let layout = field.editor.layout(room, 3);
         if here {
             let (x, y) = layout.cursor;
@@ -151,9 +164,17 @@ impl Page {
                 Span::styled(row, style),
             ]));
         }
+        self.below(field, names, here);
+    }
+
+    /// What a field was, or what is to be known about it.
+    fn below(&mut self, field: &Field, names: usize, here: bool) {
+        let theme = self.theme;
+        let blank = " ".repeat(names + 4);
+        let room = self.columns.saturating_sub(names + 6).max(4);
         let was = field.was.as_ref().filter(|_| field.is_changed()).map(build::written);
         let (text, style) = match (was, &field.about) {
-            (Some(was), _) => (format!("was {}", line(&was)), theme.warn()),
+            (Some(was), _) => (format!("was {}", line(field.said(&was))), theme.warn()),
             (None, Some(about)) if here => (line(about), theme.dim()),
             _ => return,
         };

@@ -9,14 +9,10 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 
 use super::{Effect, Looked, Told, many};
-use crate::transcript::Transcript;
+use crate::transcript::{RECENT_ENTRIES, said_before};
 
 /// How long the cursor must rest on a request before more is read about it.
 const REST: Duration = Duration::from_millis(100);
-/// How many of the last messages come with a request.
-const RECENT: usize = 5;
-/// How many of the last entries of a journal are read for them.
-const ENTRIES: u32 = 400;
 
 /// Talks to the server for the inbox.
 #[derive(Clone, Debug)]
@@ -90,7 +86,7 @@ async fn look(server: &Server, id: &RequestId, run: &RunId) -> Result<Looked, Cl
     tokio::time::sleep(REST).await;
     let noted = server.request(id).await?;
     // Without what was said it can be decided as well.
-    let entries = server.last_entries(run, ENTRIES).await.unwrap_or_default();
-    let said = Transcript::of(&entries, "").last_said(RECENT, &noted.request.body.prompt);
+    let entries = server.last_entries(run, RECENT_ENTRIES).await.unwrap_or_default();
+    let said = said_before(&entries, &noted.request.body.prompt);
     Ok(Looked { notes: noted.notes, said })
 }

@@ -1,8 +1,8 @@
 //! Requests and decisions in a few words.
 
 use serde_json::Value;
-use signoff_core::Decision;
 use signoff_core::request::RequestKind;
+use signoff_core::{Decision, Unanswered};
 
 use super::value::{fields, inline};
 use crate::text::short;
@@ -44,8 +44,23 @@ pub fn decision(decision: &Decision) -> String {
     }
 }
 
+/// What follows if nobody decides in time, in a few words.
+pub fn unanswered(then: Unanswered) -> &'static str {
+    match then {
+        Unanswered::Deny => "it is denied",
+        Unanswered::Skip => "it is skipped",
+        Unanswered::Pause => "the run is paused",
+        Unanswered::Abort => "the run ends",
+        Unanswered::Escalate => "others are asked",
+        Unanswered::Approve => "it counts as approved",
+        Unanswered::Default => "a default answer counts",
+        Unanswered::Continue => "it goes on without an answer",
+        Unanswered::Fail => "it stays failed",
+    }
+}
+
 /// What of a context is shown elsewhere, or is for programs.
-const HIDDEN: [&str; 9] = [
+const HIDDEN: [&str; 10] = [
     "proposal",
     "shown",
     "warnings",
@@ -55,6 +70,7 @@ const HIDDEN: [&str; 9] = [
     "digest",
     "implementation",
     "policy",
+    "on_timeout",
 ];
 
 /// The small facts of a context; what is large is for `?`.

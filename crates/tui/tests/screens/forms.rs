@@ -138,3 +138,36 @@ proptest! {
         prop_assert_eq!(form.key(key(KeyCode::Esc)), Reply::Hide);
     }
 }
+
+#[test]
+fn what_the_schema_lists_is_picked() {
+    let proposal = json!({ "by": "train", "insured": true, "seat": "9" });
+    let mut body = RequestBody::approval("Go?", proposal);
+    body.response_schema = json!({ "type": "object", "properties": {
+        "by": { "type": "string", "enum": ["train", "boat", "bike"] },
+        "insured": { "type": "boolean" },
+        "seat": { "type": "string", "enum": ["a", "b"] } } });
+    let mut form = Form::new(&body);
+    assert!(form.edit());
+    // Letters and pastes never put anything else there.
+    typed(&mut form, "zeppelin");
+    form.paste("zeppelin");
+    assert!(drawn(&form, 50).contains("◂ train ▸"), "{}", drawn(&form, 50));
+    typed(&mut form, "boat");
+    assert!(drawn(&form, 50).contains("◂ boat ▸"), "{}", drawn(&form, 50));
+    typed(&mut form, "bi");
+    form.key(key(KeyCode::Down));
+    form.key(key(KeyCode::Right));
+    let shown = drawn(&form, 50);
+    assert!(shown.contains("◂ no ▸") && shown.contains("was yes"), "{shown}");
+    // What is proposed and not listed is typed; it is checked all the same.
+    form.key(key(KeyCode::Down));
+    typed(&mut form, "x");
+    assert!(drawn(&form, 50).contains("9x"), "{}", drawn(&form, 50));
+    assert!(form.decision(DecisionKind::Edit).is_err());
+    form.key(key(KeyCode::Backspace));
+    form.key(key(KeyCode::Backspace));
+    typed(&mut form, "a");
+    let value = json!({ "by": "bike", "insured": false, "seat": "a" });
+    assert_eq!(form.decision(DecisionKind::Edit), Ok(Decision::Edit { value, note: None }));
+}

@@ -221,7 +221,7 @@ pub(crate) fn edit_file() -> RequestBody {
 
 /// The same by when it must be answered, in seconds from now.
 pub(crate) fn within(mut body: RequestBody, seconds: i64) -> RequestBody {
-    body.expires_at = Some(Timestamp(NOW.0 + seconds * 1_000));
+    body.due(Timestamp(NOW.0 + seconds * 1_000), signoff_core::Unanswered::Default);
     body
 }
 

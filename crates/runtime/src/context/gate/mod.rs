@@ -200,7 +200,7 @@ impl Context {
                     _ => {}
                 }
                 body = self.question(subject.spec, &actions, &judged, &rules.version);
-                self.address(&mut body, &judged, stage);
+                let then = self.address(&mut body, &judged, stage);
                 body.turn = subject.turn(self);
                 // Looking changes nothing; what cannot be shown is left to the person.
                 if let Some(tool) = subject.tool
@@ -210,7 +210,7 @@ impl Context {
                 }
                 if let Some(within) = within(&judged, stage).filter(|_| !paused) {
                     let asked_at = self.now(&format!("{question}@")).await?;
-                    body.expires_at = Some(asked_at.plus(within));
+                    body.due(asked_at.plus(within), then.into());
                 }
             }
             let answer = self.ask(&question, body).await?;

@@ -5,7 +5,7 @@ use signoff_core::journal::ErrorInfo;
 use signoff_core::policy::{Action, ActionKind, Judgement, OnTimeout};
 use signoff_core::request::{RequestBody, Risk};
 use signoff_core::state::Answer;
-use signoff_core::{Actor, Decision, DecisionKind, RequestKind, Span, ToolSpec};
+use signoff_core::{Actor, Decision, DecisionKind, RequestKind, Span, ToolSpec, Unanswered};
 
 use crate::context::Context;
 
@@ -92,14 +92,14 @@ impl Context {
             let on_timeout = self.address(&mut asked, judged, stage);
             if let Some(within) = within(judged, stage) {
                 let asked_at = self.now(&format!("{key}@")).await?;
-                asked.expires_at = Some(asked_at.plus(within));
+                asked.due(asked_at.plus(within), unanswered(on_timeout, &asked.allowed));
             }
             let answer = self.ask(&key, asked.clone()).await?;
             match (&answer, on_timeout) {
                 (Answer::Expired, OnTimeout::Escalate) => stage += 1,
                 (Answer::Expired, OnTimeout::Pause) => {
                     self.pause_for(&key).await?;
-                    asked.expires_at = None;
+                    (asked.expires_at, asked.on_timeout) = (None, None);
                     return Ok((self.ask(&format!("{key}~"), asked).await?, on_timeout));
                 }
                 _ => return Ok((answer, on_timeout)),
@@ -147,6 +147,15 @@ const CALLED: [DecisionKind; 6] = [
 ];
 const HANDED: [DecisionKind; 3] =
     [DecisionKind::Approve, DecisionKind::Reject, DecisionKind::Abort];
+
+/// What follows where nobody can be told that something is not done: without an agreement the run ends.
+fn unanswered(on_timeout: OnTimeout, allowed: &[DecisionKind]) -> Unanswered {
+    match on_timeout {
+        OnTimeout::Deny => Unanswered::Abort,
+        OnTimeout::Skip if !allowed.contains(&DecisionKind::Skip) => Unanswered::Abort,
+        other => other.into(),
+    }
+}
 
 /// How long those of a stage have.
 pub(super) fn within(judged: &Judgement, stage: usize) -> Option<Span> {
