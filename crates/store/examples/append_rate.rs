@@ -32,14 +32,15 @@ fn main() {
     let sqlite = Arc::new(SqliteStore::open(SqliteOptions::new(&path, "rate")).unwrap());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
 
-    for _ in 0..2 {
+    for round in 0..2 {
         let before = sqlite.commits();
         let store = sqlite.clone();
-        let done = runtime.block_on(measure("probe ", callers, time, move |_| {
+        let done = runtime.block_on(measure("probe ", callers, time, move |n| {
             let store = store.clone();
+            let run = i64::try_from(round * callers + n).unwrap();
             async move {
-                loop {
-                    store.probe(vec![b'x'; 512]).await.unwrap();
+                for seq in 0.. {
+                    store.probe(run, seq, vec![b'x'; 512]).await.unwrap();
                     tick().await;
                 }
             }

@@ -15,8 +15,8 @@ use super::measure::{median, message};
 use super::places::places;
 use super::{BenchArgs, Records};
 
-/// How many steps are made in one sample, by all runs together.
-const STEPS: usize = 20_480;
+/// How many steps each run makes: so many that its beginning and its end, which are more than a step, do not count.
+const STEPS: usize = 200;
 const CALLERS: [usize; 2] = [64, 1_024];
 const MOST_NODES: usize = 3;
 
@@ -42,12 +42,12 @@ async fn rate(engines: &[Engine], callers: usize) -> anyhow::Result<f64> {
     let mut runs = JoinSet::new();
     for n in 0..callers {
         let engine = engines[n % engines.len()].clone();
-        runs.spawn(async move { engine.run(StartRun::new("steps", STEPS / callers)).await });
+        runs.spawn(async move { engine.run(StartRun::new("steps", STEPS)).await });
     }
     while let Some(run) = runs.join_next().await {
         run??;
     }
-    Ok(per_second(STEPS, since.elapsed()))
+    Ok(per_second(STEPS * callers, since.elapsed()))
 }
 
 #[allow(clippy::cast_precision_loss)]
@@ -91,7 +91,7 @@ pub(crate) async fn steps(
         for callers in CALLERS {
             let (mut raw, mut ours) = (Vec::new(), Vec::new());
             for sample in 0..=args.runs {
-                let before = bare::rate(address, callers, STEPS).await?;
+                let before = bare::rate(address, callers, STEPS * callers).await?;
                 let rate = rate(&engines, callers).await?;
                 if sample > 0 {
                     raw.push(before);
@@ -108,11 +108,11 @@ pub(crate) async fn steps(
 async fn probes(store: &Arc<SqliteStore>, callers: usize) -> anyhow::Result<f64> {
     let since = Instant::now();
     let mut all = JoinSet::new();
-    for _ in 0..callers {
+    for caller in 0..i64::try_from(callers)? {
         let store = Arc::clone(store);
         all.spawn(async move {
-            for _ in 0..STEPS / callers {
-                store.probe(vec![b'x'; 512]).await?;
+            for n in 0..i64::try_from(STEPS)? {
+                store.probe(caller, n, vec![b'x'; 512]).await?;
             }
             anyhow::Ok(())
         });
@@ -120,7 +120,7 @@ async fn probes(store: &Arc<SqliteStore>, callers: usize) -> anyhow::Result<f64>
     while let Some(done) = all.join_next().await {
         done??;
     }
-    Ok(per_second(STEPS, since.elapsed()))
+    Ok(per_second(STEPS * callers, since.elapsed()))
 }
 
 fn emit(

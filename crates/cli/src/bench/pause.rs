@@ -106,14 +106,14 @@ async fn raw(store: &SqliteStore) -> anyhow::Result<(f64, f64)> {
     let payload = || message(7).repeat(3).into_bytes();
     let one = 200.0;
     let watch = Watch::start();
-    for _ in 0..200 {
-        store.probe(payload()).await?;
+    for n in 0..200 {
+        store.probe(-1, n, payload()).await?;
     }
     let alone = watch.stop().0 / one * 1e3;
     let watch = Watch::start();
-    let callers = (0..AT_ONCE).map(|_| async {
-        for _ in 0..20 {
-            store.probe(payload()).await?;
+    let callers = (0..AT_ONCE).map(|caller| async move {
+        for n in 0..20 {
+            store.probe(i64::try_from(caller)?, n, payload()).await?;
         }
         anyhow::Ok(())
     });

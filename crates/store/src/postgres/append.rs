@@ -9,7 +9,8 @@ use super::columns::{Columns as _, stored};
 use super::error::{Stop, json};
 use super::events::tell_cancelled;
 use super::job::Command;
-use super::memory::KnownRun;
+use super::memory::{KnownRun, Memory};
+use super::plain::PlainRow;
 use super::project;
 use super::runs::give_input;
 use super::text::Text;
@@ -23,6 +24,14 @@ impl Command for AppendEntries {
     /// Its own run. What an end tells other runs is one statement each and can come between theirs.
     fn touches(&self, touches: &mut Touches) {
         touches.run(&self.lease.run);
+    }
+
+    fn plain(&self, memory: &Memory) -> Option<PlainRow<'_>> {
+        PlainRow::of(self, memory)
+    }
+
+    fn after_plain() -> Option<()> {
+        Some(())
     }
 
     async fn apply(&self, batch: &Batch<'_>) -> Result<(), Stop> {

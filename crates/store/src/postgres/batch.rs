@@ -39,14 +39,16 @@ pub(super) struct Batch<'a> {
 /// What became of a commit.
 #[derive(Debug)]
 pub(super) enum Commit {
-    /// It is done. The number of changes, if something was changed.
-    Done(Option<u64>),
+    /// It is done.
+    Done { wrote: bool },
     /// It is not done.
     Failed(Error),
     /// It may be done or not.
     Unknown(Error),
 }
 
+/// Who waits for other nodes waits longer than a plain batch.
+const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '10s'";
 const WEBHOOKS: &str = "SELECT max(lease_until) FROM webhooks";
 
 /// What must be prepared before the first batch: a statement that is not is sent after those that are.
@@ -57,7 +59,7 @@ impl<'a> Batch<'a> {
     pub(super) async fn begin(conn: &'a Conn, memory: &'a Memory) -> Result<Self, Stop> {
         // Sent together, carried out one after another: each sees what was committed before it.
         let (begun, numbers, webhooks) =
-            join3(conn.script("BEGIN"), conn.row(LOCK, &[]), conn.row(WEBHOOKS, &[])).await;
+            join3(conn.script(BEGIN), conn.row(LOCK, &[]), conn.row(WEBHOOKS, &[])).await;
         begun?;
         let Some(row) = numbers? else {
             return Err(StoreError::Corrupt("the table `state` has no row".to_owned()).into());
@@ -85,20 +87,18 @@ impl<'a> Batch<'a> {
         let gathered = [!self.journal.borrow().is_empty(), !self.audit.borrow().is_empty()];
         if !self.wrote.get() && !gathered.contains(&true) {
             return match self.conn.script("COMMIT").await {
-                Ok(()) => Commit::Done(None),
+                Ok(()) => Commit::Done { wrote: false },
                 Err(error) => Commit::Failed(error),
             };
         }
         #[cfg(feature = "failpoints")]
         crate::failpoint::before_commit();
         let numbers = self.numbers.borrow().clone();
-        let changes = numbers.changes + 1;
         let (journal, audit, events) = (self.journal.take(), self.audit.take(), self.events.take());
         let rows = join3(journal.write(self.conn), audit.write(self.conn), events.write(self.conn));
-        let (first, state) = (stored(changes), stored(numbers.audit));
+        let audited = stored(numbers.audit);
         let hash = Text(&numbers.audit_hash);
         let bound: Bound<'_> = &[
-            &first,
             &numbers.runs,
             &numbers.requests,
             &numbers.notes,
@@ -106,12 +106,12 @@ impl<'a> Batch<'a> {
             &numbers.timers,
             &numbers.conversations,
             &numbers.grants,
-            &state,
+            &audited,
             &hash,
         ];
         let state = self.conn.execute(
-            "UPDATE state SET changes = $1, runs = $2, requests = $3, notes = $4, events = $5,
-                 timers = $6, conversations = $7, grants = $8, audit = $9, audit_hash = $10",
+            "UPDATE state SET runs = $1, requests = $2, notes = $3, events = $4, timers = $5,
+                 conversations = $6, grants = $7, audit = $8, audit_hash = $9",
             bound,
         );
         let (batch, lock, node) = (stored(batch), self.memory.lock, Text(&self.memory.node));
@@ -133,7 +133,7 @@ impl<'a> Batch<'a> {
             Ok(()) => {
                 #[cfg(feature = "failpoints")]
                 crate::failpoint::after_commit();
-                Commit::Done(Some(changes))
+                Commit::Done { wrote: true }
             }
             Err(error) => Commit::Unknown(error),
         }
@@ -222,12 +222,27 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The number of the last batch of a node that is committed, when none is under way.
-pub(super) async fn last_batch(conn: &Conn, node: &str) -> Result<Option<u64>, Stop> {
-    // A transaction of ours whose connection was lost may still be ending: the lock waits for it.
-    conn.script("BEGIN").await?;
-    conn.rows(LOCK, &[]).await?;
-    let row = conn.row("SELECT batch FROM nodes WHERE id = $1", &[&Text(node)]).await?;
-    conn.script("ROLLBACK").await?;
-    Ok(row.map(|row| row.int(0)).transpose()?.map(read))
+/// Whether the batch `lost` of a node, the last it sent, is committed. If it is not, the number `next` takes its place, and it cannot be
+/// committed any more. None, if the node is not known.
+pub(super) async fn settle(
+    conn: &Conn,
+    node: &str,
+    lost: u64,
+    next: u64,
+) -> Result<Option<bool>, Stop> {
+    // A batch of ours whose connection was lost may still be ending: the row of the node waits for it. A plain one may not
+    // even have come to that row yet; it finds a later number there.
+    conn.script(BEGIN).await?;
+    let sql = "SELECT batch FROM nodes WHERE id = $1 FOR UPDATE";
+    let found = match conn.row(sql, &[&Text(node)]).await? {
+        Some(row) => Some(read(row.int(0)?)),
+        None => None,
+    };
+    let committed = found == Some(lost);
+    if !committed {
+        let sql = "UPDATE nodes SET batch = $2 WHERE id = $1";
+        conn.execute(sql, &[&Text(node), &stored(next)]).await?;
+    }
+    conn.script("COMMIT").await?;
+    Ok(found.map(|_| committed))
 }

@@ -32,10 +32,11 @@ const SESSION: &str = "SET client_min_messages = warning; SET jit = off;
     SET default_transaction_isolation = 'read committed'; SET default_transaction_deferrable = off;
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;";
 /// A node that is stopped while it writes holds up the others for so long. Everything is found by its key: a plan that
-/// was made while the tables were empty must serve when they are full.
+/// was made while the tables were empty must serve when they are full. What is not in a transaction does not wait for long, and
+/// gives way before two that wait for each other are found to.
 const WRITES: &str = "SET default_transaction_read_only = off;
     SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-    SET idle_in_transaction_session_timeout = '2s'; SET lock_timeout = '10s'; SET statement_timeout = '30s';
+    SET idle_in_transaction_session_timeout = '2s'; SET lock_timeout = '200ms'; SET statement_timeout = '30s';
     SELECT set_config('synchronous_commit', 'on', false)
         WHERE current_setting('synchronous_commit') = 'off';";
 const READS: &str = "SET default_transaction_read_only = on;

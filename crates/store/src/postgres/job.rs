@@ -6,6 +6,8 @@ use tokio_postgres::Error;
 
 use super::batch::Batch;
 use super::error::Stop;
+use super::memory::Memory;
+use super::plain::PlainRow;
 use super::touches::Touches;
 use crate::StoreError;
 
@@ -22,12 +24,24 @@ pub(super) trait Command: Send + 'static {
 
     /// Carries it out. Called again if the transaction around it has to be repeated.
     fn apply(&self, batch: &Batch<'_>) -> impl Future<Output = Result<Self::Output, Stop>>;
+
+    /// What it writes, if it is an append from which nothing follows.
+    fn plain(&self, _memory: &Memory) -> Option<PlainRow<'_>> {
+        None
+    }
+
+    /// What the caller gets after that.
+    fn after_plain() -> Option<Self::Output> {
+        None
+    }
 }
 
 /// A command of any type, with its result and the one who waits for it.
 pub(super) trait Job: Send {
     fn touches(&self, touches: &mut Touches);
     fn attempt<'a>(&'a mut self, batch: &'a Batch<'_>) -> LocalBoxFuture<'a, Result<(), Error>>;
+    fn plain(&self, memory: &Memory) -> Option<PlainRow<'_>>;
+    fn written_plainly(&mut self);
     fn answer(self: Box<Self>, failure: Option<String>);
 }
 
@@ -57,6 +71,14 @@ impl<C: Command> Job for Queued<C> {
             });
             Ok(())
         })
+    }
+
+    fn plain(&self, memory: &Memory) -> Option<PlainRow<'_>> {
+        self.command.plain(memory)
+    }
+
+    fn written_plainly(&mut self) {
+        self.result = C::after_plain().map(Ok);
     }
 
     fn answer(self: Box<Self>, failure: Option<String>) {

@@ -3,6 +3,7 @@
 //!
 //! Nothing depends on a notification: whether something has changed is also looked for once a second.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -25,43 +26,48 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// What is committed within this time is told of at once.
 const TELL_EVERY: Duration = Duration::from_millis(5);
 
-/// How many changes are known, here and to those who are told.
+/// What has changed, as far as it is known here.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told(Arc<Counters>);
 
 #[derive(Debug, Default)]
 struct Counters {
-    /// The largest number of changes this node knows of.
+    /// How often something was found changed, by this node or another.
     seen: AtomicU64,
     /// Batches of this node.
     commits: AtomicU64,
-    /// There is something to tell, or to look for.
+    /// There is something to tell.
     news: Notify,
-    /// The last change this node has made.
-    own: AtomicU64,
+    /// The number of the last of them.
+    last: AtomicU64,
+}
+
+/// The last batch of each other node that is known of, and how much was changed by none of them.
+#[derive(Debug, Default)]
+struct Heard {
+    batches: HashMap<String, u64>,
+    changes: u64,
 }
 
 impl Told {
-    /// This node has made change number `changes`.
-    pub(super) fn committed(&self, changes: u64) {
+    /// This node has changed something, by its batch number `batch`.
+    pub(super) fn committed(&self, batch: u64) {
         self.0.commits.fetch_add(1, Ordering::SeqCst);
-        self.0.own.fetch_max(changes, Ordering::SeqCst);
-        self.heard(changes);
+        self.0.last.store(batch, Ordering::SeqCst);
+        self.heard();
         self.0.news.notify_one();
     }
 
-    /// Something was changed; how often is not known.
-    pub(super) fn look(&self) {
-        self.0.commits.fetch_add(1, Ordering::SeqCst);
-        self.0.own.store(u64::MAX, Ordering::SeqCst);
-        self.0.news.notify_one();
+    fn heard(&self) {
+        self.0.seen.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn heard(&self, changes: u64) {
-        self.0.seen.fetch_max(changes, Ordering::SeqCst);
+    /// The number of its last batch.
+    fn last(&self) -> u64 {
+        self.0.last.load(Ordering::SeqCst)
     }
 
-    /// The largest number of changes known.
+    /// A number that grows with each change that is known.
     pub(super) fn seen(&self) -> u64 {
         self.0.seen.load(Ordering::SeqCst)
     }
@@ -114,7 +120,8 @@ impl Listener {
         let (conn, mut messages) = self.connector.listen().await?;
         nodes::hold(&conn, &self.node, self.lock, began.is_some()).await?;
         conn.script(&format!("LISTEN {CHANNEL}; LISTEN {}", wire::CHANNEL)).await?;
-        self.look(&conn).await?;
+        // What was said meanwhile was not heard.
+        self.told.heard();
         if let Some(began) = began.take() {
             let _ = began.send(Ok(()));
         }
@@ -124,7 +131,9 @@ impl Listener {
     }
 
     async fn serve(&self, conn: &Conn, messages: &mut Messages) -> Result<(), Stop> {
-        let mut told = self.told.0.own.load(Ordering::SeqCst);
+        let mut told = self.told.last();
+        let mut heard = Heard::default();
+        self.look(conn, &mut heard).await?;
         let mut look_at = Instant::now() + LOOK_EVERY;
         loop {
             tokio::select! {
@@ -132,27 +141,23 @@ impl Listener {
                     Some(message) if message.channel() == wire::CHANNEL => {
                         self.words.heard(message.payload(), &self.database, &self.node);
                     }
-                    Some(message) => self.hear(message.payload()),
+                    Some(message) => self.hear(message.payload(), &mut heard),
                     None => return Ok(()),
                 },
                 () = self.words.news() => {
                     self.words.send(conn, &format!("{} {}", self.database, self.node)).await?;
                 }
                 news = timeout_at(look_at, self.told.0.news.notified()) => {
-                    if news.is_err() || self.told.0.own.load(Ordering::SeqCst) == u64::MAX {
+                    if news.is_err() {
                         look_at = Instant::now() + LOOK_EVERY;
-                        let found = self.look(conn).await?;
-                        let unknown = self.told.0.own.compare_exchange(
-                            u64::MAX, found, Ordering::SeqCst, Ordering::SeqCst,
-                        );
-                        if unknown.is_err() && news.is_err() {
-                            continue;
+                        if self.look(conn, &mut heard).await? {
+                            self.told.heard();
                         }
                     }
-                    let own = self.told.0.own.load(Ordering::SeqCst);
-                    if own != told {
-                        told = own;
-                        self.tell(conn, own).await?;
+                    let last = self.told.last();
+                    if last != told {
+                        told = last;
+                        self.tell(conn, last).await?;
                         sleep(TELL_EVERY).await;
                     }
                 }
@@ -160,26 +165,42 @@ impl Listener {
         }
     }
 
-    async fn look(&self, conn: &Conn) -> Result<u64, Stop> {
-        let row = conn.row("SELECT changes FROM state", &[]).await?;
-        let found = row.map_or(Ok(0), |row| row.number(0))?;
-        self.told.heard(found);
-        Ok(found)
+    /// Whether somebody else has changed something that was not heard of.
+    async fn look(&self, conn: &Conn, heard: &mut Heard) -> Result<bool, Stop> {
+        let sql = "SELECT s.changes, n.id, n.batch FROM state s LEFT JOIN nodes n ON n.id <> $1";
+        let rows = conn.rows(sql, &[&Text(&self.node)]).await?;
+        let mut found = Heard::default();
+        let mut news = false;
+        for row in &rows {
+            found.changes = row.number(0)?;
+            let Some(node) = row.text_if_any(1)? else { continue };
+            let batch = row.number(2)?;
+            // What was heard may have been committed after this was read.
+            news |= heard.batches.get(&node).is_none_or(|last| batch > *last);
+            let last = heard.batches.get(&node).copied().unwrap_or(0);
+            found.batches.insert(node, batch.max(last));
+        }
+        news |= found.changes != heard.changes;
+        *heard = found;
+        Ok(news)
     }
 
-    async fn tell(&self, conn: &Conn, changes: u64) -> Result<(), Stop> {
-        let payload = format!("{changes} {}", self.database);
+    async fn tell(&self, conn: &Conn, batch: u64) -> Result<(), Stop> {
+        let payload = format!("{} {} {batch}", self.database, self.node);
         conn.rows("SELECT pg_notify($1, $2)", &[&Text(CHANNEL), &Text(&payload)]).await?;
         Ok(())
     }
 
-    fn hear(&self, payload: &str) {
+    fn hear(&self, payload: &str, heard: &mut Heard) {
         // Other databases of this kind may be in other schemas; the channel is the same.
-        if let Some((changes, database)) = payload.split_once(' ')
+        if let Some((database, rest)) = payload.split_once(' ')
             && database == self.database
-            && let Ok(changes) = changes.parse()
+            && let Some((node, batch)) = rest.rsplit_once(' ')
+            && node != &*self.node
+            && let Ok(batch) = batch.parse()
         {
-            self.told.heard(changes);
+            heard.batches.insert(node.to_owned(), batch);
+            self.told.heard();
         }
     }
 }

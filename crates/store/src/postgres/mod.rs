@@ -1,9 +1,10 @@
 //! Runs in a `PostgreSQL` database, for several machines: any number of nodes, each of which can do everything.
 //!
-//! Everything that changes goes through the [`writer`]; one file per command says what it does. A batch begins by locking
-//! the one row of the table `state`, so one batch at a time is committed over all nodes, and numbers grow in the order of
-//! commits. What is read goes past it, on connections that see what is committed. The [`listener`] says that this node is
-//! alive and hears what others change.
+//! Everything that changes goes through the [`writer`]; one file per command says what it does. A [`batch`] begins by locking
+//! the one row of the table `state`, so one such batch at a time is committed over all nodes, and numbers grow in the order
+//! of commits. Entries from which nothing follows need no number: a batch of those is [`plain`] and waits for nobody. What is
+//! read goes past all this, on connections that see what is committed. The [`listener`] says that this node is alive and hears
+//! what others change.
 
 mod append;
 mod audit;
@@ -33,6 +34,7 @@ mod nodes;
 mod numbers;
 mod options;
 mod page;
+mod plain;
 mod project;
 mod prune;
 mod pushes;

@@ -35,10 +35,12 @@ pub(super) async fn hold(conn: &Conn, node: &str, lock: i64, first: bool) -> Res
     } else {
         conn.rows("SELECT pg_advisory_lock($1)", &[&lock]).await?;
     }
+    // A name may have been another process's, whose batches had numbers of their own.
     conn.execute(
         "INSERT INTO nodes (id, lock) VALUES ($1, $2)
-         ON CONFLICT (id) DO UPDATE SET missing_since = NULL, gone = false",
-        &[&Text(node), &lock],
+         ON CONFLICT (id) DO UPDATE SET missing_since = NULL, gone = false,
+             batch = CASE WHEN $3 THEN 0 ELSE nodes.batch END",
+        &[&Text(node), &lock, &first],
     )
     .await?;
     Ok(())

@@ -6,13 +6,13 @@ use super::columns::Columns as _;
 use super::error::Stop;
 
 /// Reads the row, and lets no other batch begin.
-pub(super) const LOCK: &str = "SELECT changes, runs, requests, notes, events, timers, conversations, grants, audit, audit_hash
+pub(super) const LOCK: &str =
+    "SELECT runs, requests, notes, events, timers, conversations, grants, audit, audit_hash
     FROM state FOR UPDATE";
 
 /// The numbers given last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbers {
-    pub(super) changes: u64,
     pub(super) runs: i64,
     pub(super) requests: i64,
     pub(super) notes: i64,
@@ -40,16 +40,15 @@ impl Numbers {
     /// What a row of [`LOCK`] says.
     pub(super) fn read(row: &Row) -> Result<Self, Stop> {
         Ok(Self {
-            changes: row.number(0)?,
-            runs: row.int(1)?,
-            requests: row.int(2)?,
-            notes: row.int(3)?,
-            events: row.int(4)?,
-            timers: row.int(5)?,
-            conversations: row.int(6)?,
-            grants: row.int(7)?,
-            audit: row.number(8)?,
-            audit_hash: row.text(9)?,
+            runs: row.int(0)?,
+            requests: row.int(1)?,
+            notes: row.int(2)?,
+            events: row.int(3)?,
+            timers: row.int(4)?,
+            conversations: row.int(5)?,
+            grants: row.int(6)?,
+            audit: row.number(7)?,
+            audit_hash: row.text(8)?,
         })
     }
 

@@ -27,13 +27,13 @@ pub(super) enum Trouble {
     Other(StoreError),
 }
 
-/// One transaction. The number of changes, if there was one.
+/// One transaction. Whether it changed something.
 pub(super) async fn perform(
     conn: &Conn,
     memory: &Memory,
     number: u64,
     jobs: &mut [Box<dyn Job>],
-) -> Result<Option<u64>, Trouble> {
+) -> Result<bool, Trouble> {
     let trouble = |error: Error| {
         if is_lost(&error) { Trouble::Lost(error) } else { Trouble::Command(error) }
     };
@@ -51,7 +51,7 @@ pub(super) async fn perform(
         rest = others;
     }
     match batch.commit(number).await {
-        Commit::Done(changes) => Ok(changes),
+        Commit::Done { wrote } => Ok(wrote),
         Commit::Failed(error) => Err(trouble(error)),
         Commit::Unknown(error) => Err(Trouble::Unknown(error)),
     }

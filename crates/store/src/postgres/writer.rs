@@ -8,13 +8,14 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 use tokio_postgres::Error;
 
-use super::batch::last_batch;
+use super::batch::settle;
 use super::conn::Conn;
 use super::connect::{Connector, Pause, Work};
-use super::error::{Stop, is_busy, said};
+use super::error::{Stop, is_busy, is_lost, said};
 use super::job::{Command, Job, Queued};
 use super::listener::Told;
 use super::memory::Memory;
+use super::plain;
 use super::wait::wait_for;
 use super::wave::{Trouble, perform};
 use crate::gather::Gatherer;
@@ -137,11 +138,14 @@ impl Scribe {
         let since = Instant::now();
         let mut pause = Pause::default();
         let (mut tries, mut losses) = (0, 0);
+        let mut plain = true;
         loop {
-            let trouble = match self.transact_once(jobs) {
+            let trouble = match self.transact_once(jobs, plain) {
                 Ok(()) => return Ok(()),
                 Err(trouble) => trouble,
             };
+            plain = false;
+            let lost = self.batch;
             self.memory.forget_all();
             let patient = since.elapsed() < self.connector.patience();
             match trouble {
@@ -157,10 +161,9 @@ impl Scribe {
                     losses += 1;
                     std::thread::sleep(pause.next());
                 }
-                Trouble::Unknown(error) => match self.find_out() {
+                Trouble::Unknown(error) => match self.find_out(lost) {
                     Ok(true) => {
-                        // How many changes there are now is seen by who looks.
-                        self.told.look();
+                        self.told.committed(lost);
                         return Ok(());
                     }
                     Ok(false) if patient => {}
@@ -175,18 +178,36 @@ impl Scribe {
         }
     }
 
-    fn transact_once(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Trouble> {
+    /// One try. As a plain batch, if it may be and is one.
+    fn transact_once(&mut self, jobs: &mut [Box<dyn Job>], plain: bool) -> Result<(), Trouble> {
         let conn = match self.conn.take().filter(|conn| !conn.is_closed()) {
             Some(conn) => conn,
             None => self.connector.connect_patiently(Work::Write).map_err(Trouble::Other)?,
         };
+        if plain && let Some(rows) = plain::rows(jobs, &self.memory) {
+            self.batch += 1;
+            match wait_for(plain::write(&conn, &self.memory, self.batch, &rows)) {
+                Ok(()) => {
+                    self.conn = Some(conn);
+                    self.told.committed(self.batch);
+                    written_plainly(jobs);
+                    return Ok(());
+                }
+                Err(error) if is_lost(&error) => {
+                    written_plainly(jobs);
+                    return Err(Trouble::Unknown(error));
+                }
+                // Why not is found out below.
+                Err(_) => {}
+            }
+        }
         self.batch += 1;
         let done = wait_for(perform(&conn, &self.memory, self.batch, jobs));
         match done {
-            Ok(changes) => {
+            Ok(wrote) => {
                 self.conn = Some(conn);
-                if let Some(changes) = changes {
-                    self.told.committed(changes);
+                if wrote {
+                    self.told.committed(self.batch);
                 }
                 Ok(())
             }
@@ -200,16 +221,18 @@ impl Scribe {
         }
     }
 
-    /// Whether the last batch was committed after all.
-    fn find_out(&mut self) -> Result<bool, StoreError> {
+    /// Whether a batch, the last one sent, was committed after all. If not, it never will be.
+    fn find_out(&mut self, lost: u64) -> Result<bool, StoreError> {
         let since = Instant::now();
         let mut pause = Pause::default();
         loop {
             let conn = self.connector.connect_patiently(Work::Write)?;
-            match wait_for(last_batch(&conn, &self.memory.node)) {
-                Ok(Some(last)) => {
+            // One number each time, so that it can be told from the lost one which of them stands there.
+            self.batch += 1;
+            match wait_for(settle(&conn, &self.memory.node, lost, self.batch)) {
+                Ok(Some(committed)) => {
                     self.conn = Some(conn);
-                    return Ok(last >= self.batch);
+                    return Ok(committed);
                 }
                 Ok(None) => {
                     let problem = "this node was forgotten, because it was away for too long";
@@ -222,5 +245,12 @@ impl Scribe {
                 Err(stop) => return Err(stop.into()),
             }
         }
+    }
+}
+
+/// All of them are answered so, if the batch was committed.
+fn written_plainly(jobs: &mut [Box<dyn Job>]) {
+    for job in jobs {
+        job.written_plainly();
     }
 }

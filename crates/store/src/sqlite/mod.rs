@@ -126,9 +126,15 @@ impl SqliteStore {
         if busy == 0 { Ok(()) } else { Err(StoreError::Failed("the database is in use".into())) }
     }
 
-    /// Writes bytes that nobody reads, durably: the measure for how fast anything here can be.
-    pub fn probe(&self, payload: Vec<u8>) -> BoxFuture<'static, Result<(), StoreError>> {
-        self.writer.submit(Probe(payload))
+    /// Writes bytes that nobody reads, durably, at a place that nobody has used: the measure for how fast anything here
+    /// can be.
+    pub fn probe(
+        &self,
+        run: i64,
+        seq: i64,
+        body: Vec<u8>,
+    ) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.writer.submit(Probe { run, seq, body })
     }
 
     /// Queues a command that could be prepared.

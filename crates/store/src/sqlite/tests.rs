@@ -291,7 +291,7 @@ async fn the_probe_and_the_checkpoint_work() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("test.db");
     let (sqlite, store) = open_dyn(&path, "own");
-    let all: Vec<_> = (0..100).map(|_| sqlite.probe(vec![7; 512])).collect();
+    let all: Vec<_> = (0..100).map(|n| sqlite.probe(1, n, vec![7; 512])).collect();
     for one in all {
         one.await.unwrap();
     }

@@ -1,24 +1,35 @@
-//! The answer to a COMMIT is lost, after it was carried out or before: the writer finds out which, and nobody notices.
+//! The answer to what commits is lost, after it was carried out or before: the writer finds out which, and nobody notices.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use signoff_test_postgres::Server;
 
 use super::open_dyn;
-use crate::Decided;
 use crate::conformance::fixtures::{append, begin, decide, output, run, waiting};
+use crate::encoded::AppendEntries;
+use crate::postgres::batch::settle;
+use crate::postgres::connect::{Connector, Work};
+use crate::postgres::memory::{KnownRun, Memory};
+use crate::postgres::plain::{self, PlainRow};
+use crate::{Append, Decided, Snapshot};
 
-/// Stands between a store and the server and cuts connections at a word that one of them says.
+/// A transaction ends by it.
+const COMMIT: &[u8] = b"COMMIT\0";
+/// Stands in the entries that are appended here.
+const ENTRY: &[u8] = b"\"output\"";
+
+/// Stands between a store and the server and cuts connections at a word that the client says.
 #[derive(Debug, Default)]
 struct Cutter {
-    /// Cut where the server says that it has committed: the client never hears it.
+    word: Mutex<&'static [u8]>,
+    /// Cut where the server answers it: the client never hears that.
     after: AtomicBool,
-    /// Cut where the client asks to commit: the server never hears it.
+    /// Cut where the client says it: the server never hears it.
     before: AtomicBool,
     cuts: AtomicU32,
 }
@@ -39,37 +50,49 @@ impl Cutter {
 
     fn join(self: &Arc<Self>, client: TcpStream, socket: &Path) {
         let server = UnixStream::connect(socket).unwrap();
+        let said = Arc::new(AtomicBool::new(false));
+        let ends = (client.try_clone().unwrap(), server.try_clone().unwrap());
         let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-        let both = (client.try_clone().unwrap(), server.try_clone().unwrap());
-        let (asks, says) = (self.clone(), self.clone());
-        let ends = (client, server);
-        std::thread::spawn(move || asks.pass(from, to, |cutter| &cutter.before, &both));
-        let from = ends.1.try_clone().unwrap();
-        let to = ends.0.try_clone().unwrap();
-        std::thread::spawn(move || says.pass(from, to, |cutter| &cutter.after, &ends));
+        let (cutter, heard) = (self.clone(), said.clone());
+        std::thread::spawn(move || {
+            pass(from, to, &ends, |bytes| {
+                let word = *cutter.word.lock().unwrap();
+                let says = !word.is_empty() && bytes.windows(word.len()).any(|said| said == word);
+                said.fetch_or(says, Ordering::SeqCst);
+                says && cutter.cuts(&cutter.before)
+            });
+        });
+        let (from, to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        let (cutter, ends) = (self.clone(), (client, server));
+        std::thread::spawn(move || {
+            pass(from, to, &ends, |_| {
+                heard.swap(false, Ordering::SeqCst) && cutter.cuts(&cutter.after)
+            });
+        });
     }
 
-    fn pass(
-        &self,
-        mut from: impl Read,
-        mut to: impl Write,
-        cut: impl Fn(&Self) -> &AtomicBool,
-        both: &(TcpStream, UnixStream),
-    ) {
-        let mut bytes = vec![0; 64 * 1024];
-        while let Ok(count @ 1..) = from.read(&mut bytes) {
-            let commits = bytes[..count].windows(7).any(|word| word == b"COMMIT\0");
-            if commits && cut(self).swap(false, Ordering::SeqCst) {
-                self.cuts.fetch_add(1, Ordering::SeqCst);
-                break;
-            }
-            if to.write_all(&bytes[..count]).is_err() {
-                break;
-            }
-        }
-        let _ = both.0.shutdown(Shutdown::Both);
-        let _ = both.1.shutdown(Shutdown::Both);
+    fn cuts(&self, flag: &AtomicBool) -> bool {
+        let cut = flag.swap(false, Ordering::SeqCst);
+        self.cuts.fetch_add(u32::from(cut), Ordering::SeqCst);
+        cut
     }
+}
+
+/// Passes on bytes until they are to be cut.
+fn pass(
+    mut from: impl Read,
+    mut to: impl Write,
+    ends: &(TcpStream, UnixStream),
+    cut: impl Fn(&[u8]) -> bool,
+) {
+    let mut bytes = vec![0; 64 * 1024];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if cut(&bytes[..count]) || to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = ends.0.shutdown(Shutdown::Both);
+    let _ = ends.1.shutdown(Shutdown::Both);
 }
 
 #[tokio::test]
@@ -81,21 +104,59 @@ async fn a_lost_answer_is_found_out() {
     let address = format!("postgres://postgres@127.0.0.1:{port}/runs");
     let (_, store) = open_dyn(&address, "own");
     let lease = begin(&store, "a", "own", vec![]).await;
-    for seq in 1..=20 {
-        let flag = if seq % 2 == 0 { &cutter.after } else { &cutter.before };
-        flag.store(true, Ordering::SeqCst);
-        store.append(append(&lease, seq, vec![output(seq + 1)])).await.unwrap();
-        assert!(!flag.load(Ordering::SeqCst), "nothing was cut");
-        assert_eq!(store.run(&run("a")).unwrap().unwrap().head, seq + 1);
+    // With a snapshot it is a transaction; without it is one statement.
+    for (cuts, word) in [(0_u64, COMMIT), (10, ENTRY)] {
+        *cutter.word.lock().unwrap() = word;
+        for n in 0..10 {
+            let head = (cuts + n) * 2 + 1;
+            // What nobody cuts; after it the run is known.
+            store.append(append(&lease, head, vec![output(head + 1)])).await.unwrap();
+            let flag = if n % 2 == 0 { &cutter.after } else { &cutter.before };
+            flag.store(true, Ordering::SeqCst);
+            let snapshot = Snapshot { seq: head, body: b"{}".to_vec() };
+            let snapshot = (word == COMMIT).then_some(snapshot);
+            let next = append(&lease, head + 1, vec![output(head + 2)]);
+            store.append(Append { snapshot, ..next }).await.unwrap();
+            assert!(!flag.load(Ordering::SeqCst), "nothing was cut");
+            assert_eq!(store.run(&run("a")).unwrap().unwrap().head, head + 2);
+        }
     }
     assert_eq!(cutter.cuts.load(Ordering::SeqCst), 20);
-    assert_eq!(store.load(&run("a"), None).unwrap().entries.len(), 21);
+    let loaded = store.load(&run("a"), Some(41)).unwrap();
+    assert_eq!(loaded.entries.len(), 41);
     // A decision that was taken is not told to be too late, by itself.
     waiting(&store, "asks", None).await;
+    *cutter.word.lock().unwrap() = COMMIT;
     cutter.after.store(true, Ordering::SeqCst);
     let decided = store.decide(decide(&run("asks"), 1, "yes", "ann", 20)).await.unwrap();
     assert!(matches!(decided, Decided::Taken { .. }), "{decided:?}");
     assert_eq!(cutter.cuts.load(Ordering::SeqCst), 21);
     assert_eq!(store.audit(None, 0, 9).unwrap().len(), 1);
     assert_eq!(store.inputs(&run("asks"), 0).unwrap().len(), 1);
+}
+
+/// A statement that comes when its node has given it up writes nothing.
+#[tokio::test]
+async fn what_was_given_up_is_not_written_later() {
+    let address = signoff_test_postgres::fresh();
+    let (_, store) = open_dyn(&address, "own");
+    let lease = begin(&store, "a", "own", vec![]).await;
+    let options = crate::PostgresOptions::new(&address, "own").unwrap();
+    let handle = tokio::runtime::Handle::current();
+    let conn = Connector::new(handle, options).unwrap().connect(Work::Write).await.unwrap();
+    let memory = Memory::new("own".into(), 0);
+    let row = conn.row("SELECT no FROM runs", &[]).await.unwrap().unwrap();
+    memory.remember(&run("a"), KnownRun { no: row.get(0), consumed: 0 });
+    let next = AppendEntries::new(append(&lease, 1, vec![output(2)])).unwrap();
+    let late = [PlainRow::of(&next, &memory).unwrap()];
+
+    assert_eq!(settle(&conn, "own", 50, 51).await.unwrap(), Some(false));
+    assert!(plain::write(&conn, &memory, 50, &late).await.is_err());
+    // Asked again, because the answer was lost: its own number is not taken for the other.
+    assert_eq!(settle(&conn, "own", 50, 52).await.unwrap(), Some(false));
+    assert_eq!(store.run(&run("a")).unwrap().unwrap().head, 1);
+    plain::write(&conn, &memory, 53, &late).await.unwrap();
+    assert_eq!(settle(&conn, "own", 53, 54).await.unwrap(), Some(true));
+    assert_eq!(store.load(&run("a"), None).unwrap().entries.len(), 2);
+    assert_eq!(settle(&conn, "nobody", 1, 2).await.unwrap(), None);
 }
