@@ -155,9 +155,13 @@ impl Notified {
         json!({ "decision": "notified", "event": event, "channel": channel, "to": to }).to_string()
     }
 
-    /// Who told them, of whom only the name is known here.
-    pub(crate) fn teller(channel: &Name) -> Actor {
-        Actor::new(format!("channel:{channel}"))
+    /// Who told them, as the audit says it: `channel:NAME`, or `webhook:NAME`. No person is called so.
+    pub(crate) fn teller(name: &Name) -> Actor {
+        if name.starts_with("channel:") {
+            Actor::new(&**name)
+        } else {
+            Actor::new(format!("webhook:{name}"))
+        }
     }
 }
 

@@ -142,7 +142,7 @@ async fn who_was_told_is_noted_once_for_each_delivery() {
         let said = json!({
             "decision": "notified", "event": event, "channel": "webhook", "to": ["127.0.0.1"],
         });
-        ("channel:ops".to_owned(), said)
+        ("webhook:ops".to_owned(), said)
     };
     let since = std::time::Instant::now();
     loop {

@@ -76,7 +76,7 @@ pub async fn who_was_told_is_noted_with_how_far(store: Arc<dyn Store>) {
     let line = json!({
         "decision": "notified", "event": "requested", "channel": "mail", "to": ["ann"],
     });
-    assert_eq!(said(&store), [("channel:ops".to_owned(), line)]);
+    assert_eq!(said(&store), [("webhook:ops".to_owned(), line)]);
 }
 
 pub async fn what_people_note_on_requests_is_in_the_audit(store: Arc<dyn Store>) {
