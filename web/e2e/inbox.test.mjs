@@ -174,6 +174,42 @@ each("several are decided at once after a look at them, and what was not taken i
   });
 });
 
+each("choosing all leaves out what is of high risk, and says how much; each can be chosen by hand", async () => {
+  const priced = `${flows.cautious}costs: { write_file: { amount: 0.5, unit: EUR } }\n`;
+  await withServer({ ...files, "cautious.yaml": priced, "cautious.script.yaml": flows.cautiousScript }, async (server) => {
+    for (let n = 0; n < 2; n += 1) await server.asks(await server.start("ask"));
+    const gated = await server.asks(await server.start("cautious"));
+    const page = await open(server);
+    await count(page, 3);
+    await page.getByRole("button", { name: "Choose several" }).click();
+    await page.getByText("1 request of high risk left out: choose it by hand.").waitFor();
+    await page.getByRole("button", { name: "Choose all 2" }).click();
+    await page.getByText("2 requests chosen").waitFor();
+    await page.getByText("1 request of high risk left out").waitFor();
+    assert.equal(await page.getByRole("button", { name: /^Choose all/ }).count(), 0);
+    const box = page.getByRole("checkbox", { name: "Choose: clerk wants to call write_file." });
+    assert.equal(await box.isChecked(), false);
+    await accessible(page, "one is left out");
+    await box.check();
+    await page.getByText("3 requests chosen").waitFor();
+    assert.equal(await page.getByText("left out").count(), 0);
+    await page.getByRole("button", { name: "Approve 3…" }).click();
+    const meant = page.getByRole("dialog", { name: "Approve 3 requests?" });
+    await meant.getByText("1 of them is of high risk.").waitFor();
+    await meant.getByRole("button", { name: "Leave it" }).click();
+    await box.uncheck();
+    await page.getByRole("button", { name: "Approve 2…" }).click();
+    await page.getByRole("dialog", { name: "Approve 2 requests?" }).getByRole("button", { name: "Approve 2", exact: true }).click();
+    await count(page, 1);
+    assert.equal((await server.get(`/v1/requests/${gated}`)).status, "pending");
+    // What it costs is shown with what would happen.
+    await page.goto(`${server.url}/requests/${gated}`);
+    await page.getByText("0.5 EUR").waitFor();
+    await accessible(page, "what a call costs");
+    await done(page);
+  });
+});
+
 each("several are claimed at once", async () => {
   await withServer(files, async (server) => {
     for (let n = 0; n < 3; n += 1) await server.asks(await server.start("ask"));

@@ -75,6 +75,8 @@ mod qlaw;
 mod races;
 #[path = "serve/webhooks/receiver.rs"]
 mod receiver;
+#[path = "serve/record.rs"]
+mod record;
 #[path = "serve/refused.rs"]
 mod refused;
 #[path = "serve/rollback.rs"]

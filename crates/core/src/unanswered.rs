@@ -42,6 +42,21 @@ impl Unanswered {
         Self::Continue,
         Self::Fail,
     ];
+
+    /// What follows, in a few words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Deny => "it is denied",
+            Self::Skip => "it is skipped",
+            Self::Pause => "the run is paused",
+            Self::Abort => "the run ends",
+            Self::Escalate => "others are asked",
+            Self::Approve => "it counts as approved",
+            Self::Default => "a default answer counts",
+            Self::Continue => "it goes on without an answer",
+            Self::Fail => "it stays failed",
+        }
+    }
 }
 
 impl From<OnTimeout> for Unanswered {

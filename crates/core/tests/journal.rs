@@ -260,9 +260,12 @@ fn events() -> impl Strategy<Value = Event> {
                 given: Box::new(Given {
                     n,
                     scope: FeedbackScope::Step,
+                    phase: step.map(|_| "control".into()),
                     step,
                     timing: Timing::Redo,
                     author,
+                    agents: step.map(|_| "engineer".into()).into_iter().collect(),
+                    expires: step.map(|n| Timestamp(n.into())),
                     text
                 })
             }

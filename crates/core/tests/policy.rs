@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::json;
 use signoff_core::deciders::Who;
 use signoff_core::policy::{
-    Action, ActionKind, Checkpoint, Counts, Gate, GateFile, How, OnTimeout, Outcome, Policy,
-    Remembered, split,
+    Action, ActionKind, Checkpoint, Clock, Counts, Gate, GateFile, How, OnTimeout, Outcome, Policy,
+    Remembered, Remind, Stage, split,
 };
 use signoff_core::{Effects, Risk, Span};
 
@@ -235,6 +235,34 @@ fn a_wrong_gate_is_refused_with_everything_that_is_wrong() {
     assert!(Gate::compile(fine.clone()).is_ok());
     assert_eq!(wrong(GateFile { within: None, ..fine.clone() }), ["on_timeout"]);
     assert_eq!(wrong(GateFile { on_timeout: OnTimeout::Escalate, ..fine }), ["escalation"]);
+}
+
+#[test]
+fn stages_that_share_a_clock_must_fit_on_it() {
+    let stage =
+        |within: Option<u64>| Stage { who: Who::default(), within: within.map(Span::seconds) };
+    let gate = |within: u64, stages: &[Option<u64>]| GateFile {
+        within: Some(Span::seconds(within)),
+        on_timeout: OnTimeout::Escalate,
+        escalation: stages.iter().map(|it| stage(*it)).collect(),
+        clock: Clock::Shared,
+        ..file("before_deploy", None, How::Always)
+    };
+    let problems = |file: GateFile| match Gate::compile(file) {
+        Ok(_) => Vec::new(),
+        Err(problems) => problems.into_iter().map(|problem| problem.key).collect::<Vec<_>>(),
+    };
+    assert!(problems(gate(1, &[Some(2), Some(3)])).is_empty());
+    for wrong in [&[None][..], &[Some(1)], &[Some(3), Some(2)], &[Some(2), None]] {
+        assert_eq!(problems(gate(1, wrong)), ["clock"], "{wrong:?}");
+    }
+    let reset = GateFile { clock: Clock::Reset, ..gate(1, &[None, Some(1)]) };
+    assert!(problems(reset).is_empty());
+    let alone = GateFile { clock: Clock::Shared, ..file("before_deploy", None, How::Always) };
+    assert_eq!(problems(alone), ["clock"]);
+    let share =
+        GateFile { remind: Some(Remind::Share(50)), ..file("before_deploy", None, How::Always) };
+    assert_eq!(problems(share), ["remind"], "of which time?");
 }
 
 fn how() -> impl Strategy<Value = How> {

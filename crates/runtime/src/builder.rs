@@ -51,6 +51,7 @@ impl WorkflowBuilder {
                 executors: BTreeMap::new(),
                 edges: Vec::new(),
                 start: None,
+                costs: BTreeMap::new(),
                 gates: Vec::new(),
                 smart: None,
                 limits: Limits::default(),

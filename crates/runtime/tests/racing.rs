@@ -33,9 +33,12 @@ struct World {
     clock: Arc<ManualClock>,
     nodes: Vec<Engine>,
     done: Arc<AtomicU32>,
+    shared: bool,
 }
 
-fn gates() -> Vec<GateFile> {
+/// In every other order the stages share a clock: then what they have together is the same, and never moves.
+fn gates(shared: bool) -> Vec<GateFile> {
+    let (clock, stages) = if shared { ("shared", ["18s", "24s"]) } else { ("reset", ["8s", "6s"]) };
     let gate = json!([{
         "name": "everything",
         "when": "true",
@@ -44,20 +47,22 @@ fn gates() -> Vec<GateFile> {
         "remind": "4s",
         "on_timeout": "escalate",
         "escalation": [
-            { "who": { "roles": ["lead"], "count": 2 }, "within": "8s" },
-            { "who": { "users": ["boss"] }, "within": "6s" },
+            { "who": { "roles": ["lead"], "count": 2 }, "within": stages[0] },
+            { "who": { "users": ["boss"] }, "within": stages[1] },
         ],
+        "clock": clock,
     }]);
     serde_json::from_value(gate).unwrap()
 }
 
 impl World {
-    fn new() -> Self {
+    fn new(shared: bool) -> Self {
         let mut world = Self {
             store: Arc::new(MemoryStore::new()),
             clock: Arc::new(ManualClock::new(Timestamp(1_794_700_800_000))),
             nodes: Vec::new(),
             done: Arc::new(AtomicU32::new(0)),
+            shared,
         };
         world.nodes = (0..2).map(|_| world.node()).collect();
         world
@@ -84,7 +89,8 @@ impl World {
                 })
             }
         };
-        let workflow = WorkflowBuilder::new("launch").function("launch", launch).gates(gates());
+        let workflow =
+            WorkflowBuilder::new("launch").function("launch", launch).gates(gates(self.shared));
         Engine::builder(Arc::clone(&self.store))
             .clock(self.clock.clone())
             .lease(Span::seconds(2))
@@ -130,7 +136,7 @@ fn attempt(dice: &mut Dice, requests: &[Request]) -> Option<DecideRequest> {
 
 async fn one_order(seed: u64) {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let mut world = World::new();
+    let mut world = World::new(seed.is_multiple_of(2));
     let begun = world.nodes[0].run(StartRun::new("launch", json!(null))).await.unwrap();
     let run: RunId = begun.run;
     for _ in 0..40 {
@@ -182,11 +188,19 @@ fn check(seed: u64, world: &World, run: &RunId) {
     let audit = world.store.audit(None, 0, 1000).unwrap();
     for request in &requests {
         assert_ne!(request.status, RequestStatus::Pending, "order {seed}: {}", request.id);
-        let ends = audit
-            .iter()
-            .filter(|line| line.request == request.id)
-            .filter(|line| !line.decision.contains("voted") && !line.decision.contains("reminded"));
+        let ends = audit.iter().filter(|line| line.request == request.id && line.ends_request());
         assert_eq!(ends.count(), 1, "order {seed}: {} ends once", request.id);
+    }
+    let escalated = audit.iter().filter(|line| line.decision.contains("\"escalated\"")).count();
+    assert_eq!(escalated, requests.len() - 1, "order {seed}: each stage is in the audit");
+    let first = requests[0].body.expires_at.unwrap();
+    for (n, request) in requests.iter().enumerate().filter(|_| world.shared) {
+        let wanted = first.plus(Span::seconds([0, 8, 14][n]));
+        assert_eq!(
+            request.body.expires_at,
+            Some(wanted),
+            "order {seed}: stage {n} is due when it always was"
+        );
     }
     let yes = |request: &Request| {
         let taken = request.decision.as_ref();

@@ -16,6 +16,7 @@ use crate::metrics::Metrics;
 use crate::sealed::Key;
 use crate::serve::Settings;
 use crate::stream::{Hub, Inbox};
+use crate::views::Views;
 use crate::{link, mcp};
 
 /// How many connections the store should have for reading: those below, and some for the engine, which
@@ -86,6 +87,8 @@ pub(crate) struct Shared {
     pub(crate) since: Timestamp,
     /// True from the moment the server is to stop.
     pub(crate) stopping: watch::Receiver<bool>,
+    /// Who has opened which request.
+    pub(crate) views: Views,
     /// Every WebSocket listens to it for as long as it is open.
     pub(crate) sessions: watch::Sender<()>,
     reads: Semaphore,
@@ -113,6 +116,7 @@ impl App {
             openapi: crate::openapi::document().to_string().into(),
             since: engine.clock().now(),
             stopping,
+            views: Views::default(),
             sessions: watch::Sender::new(()),
             reads: Semaphore::new(READS),
             searches: Semaphore::new(SEARCHES),

@@ -28,6 +28,7 @@ mod sealed;
 mod serve;
 mod shape;
 mod stream;
+mod views;
 mod web;
 mod webhooks;
 mod ws;

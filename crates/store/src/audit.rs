@@ -3,26 +3,33 @@
 use std::fmt::Write as _;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use signoff_core::Name;
-use signoff_core::journal::Gated;
+use signoff_core::journal::{Gated, Input};
 use signoff_core::policy::{Grant, Outcome};
 use signoff_core::time::Timestamp;
 use signoff_core::visible::{Secrets, masked};
-use signoff_core::{Actor, RequestId, Tenant};
+use signoff_core::{Actor, RequestBody, RequestId, Tenant, Unanswered};
 
-use crate::{AuditEntry, PolicyRecord};
+use crate::{AuditEntry, Noted, PolicyRecord};
 
 /// What the audit says of a request that nobody answered in time.
 pub(crate) const EXPIRED: &str = r#"{"decision":"expired"}"#;
+
+/// What it says of one that others are asked now, which nobody answered in time.
+pub(crate) fn escalated(body: &RequestBody) -> Option<String> {
+    let stage = body.context["stage"].as_u64().unwrap_or(0) + 1;
+    let said = json!({ "decision": "escalated", "stage": stage }).to_string();
+    (body.on_timeout == Some(Unanswered::Escalate)).then_some(said)
+}
 
 /// What it says of one that people were reminded of.
 pub(crate) const REMINDED: &str = r#"{"decision":"reminded"}"#;
 
 /// What it says of one that a decision on another left no place for.
 pub(crate) fn withdrawn(reason: &str) -> String {
-    serde_json::json!({ "decision": "withdrawn", "reason": reason }).to_string()
+    json!({ "decision": "withdrawn", "reason": reason }).to_string()
 }
 
 /// What lines about a tenant's policy are about.
@@ -31,19 +38,52 @@ pub(crate) const POLICY: &str = "policy";
 /// What it says of a policy that was set or taken back.
 pub(crate) fn policy_set(record: &PolicyRecord) -> String {
     let digest = record.body.as_ref().map(|body| hex_sha256(body.as_bytes()));
-    let said = serde_json::json!({
+    let said = json!({
         "decision": "policy_set", "version": record.version, "sha256": digest,
     });
     said.to_string()
 }
 
+/// What it says of something that was noted on a request; none, if there is a line of its own for that. What people write
+/// is only bound: it may be anything.
+pub(crate) fn noted(what: &Noted) -> Option<String> {
+    let said = match what {
+        Noted::Claimed => json!({ "decision": "claimed" }),
+        Noted::Released => json!({ "decision": "released" }),
+        Noted::Assigned { to } => json!({ "decision": "assigned", "to": to }),
+        Noted::Deferred { until, .. } => {
+            json!({ "decision": "deferred", "until": until.rfc3339() })
+        }
+        Noted::Commented { text } => {
+            json!({ "decision": "commented", "sha256": hex_sha256(text.as_bytes()) })
+        }
+        Noted::Voted { .. } | Noted::Reminded | Noted::Reopened => return None,
+    };
+    Some(said.to_string())
+}
+
+/// What it says of somebody who stops a run, or lets it go on; and who that is.
+pub(crate) fn steered(input: &Input) -> Option<(Actor, String)> {
+    let (what, by, reason) = match input {
+        Input::Cancel { by, reason } => ("run_cancelled", by, reason.as_deref()),
+        Input::Pause { by, reason } => ("run_paused", by, reason.as_deref()),
+        Input::Resume { by } => ("run_resumed", by, None),
+        _ => return None,
+    };
+    let mut said = json!({ "decision": what });
+    if let Some(reason) = reason {
+        said["reason"] = reason.into();
+    }
+    Some((by.clone(), masked(&said, &Secrets::default()).to_string()))
+}
+
 /// What it says of a vote.
 pub(crate) fn voted(recorded: &Value, roles: &[Name]) -> String {
-    let mut said = serde_json::json!({ "what": "voted" });
+    let mut said = json!({ "what": "voted" });
     if let (Value::Object(said), Value::Object(recorded)) = (&mut said, recorded) {
         said.extend(recorded.clone());
         if !roles.is_empty() {
-            said.insert("roles".to_owned(), serde_json::json!(roles));
+            said.insert("roles".to_owned(), json!(roles));
         }
     }
     said.to_string()
@@ -51,7 +91,7 @@ pub(crate) fn voted(recorded: &Value, roles: &[Name]) -> String {
 
 /// What it says of a decision that is remembered.
 pub(crate) fn granted(grant: &Grant) -> String {
-    let said = serde_json::json!({ "decision": "remembered", "grant": grant });
+    let said = json!({ "decision": "remembered", "grant": grant });
     masked(&said, &Secrets::default()).to_string()
 }
 
@@ -66,7 +106,7 @@ pub(crate) fn judged(gated: &Gated) -> Option<String> {
         return None;
     }
     let decision = if gated.approved.is_empty() { gated.outcome.as_str() } else { "consumed" };
-    let said = serde_json::json!({
+    let said = json!({
         "decision": decision, "tool": gated.tool, "digest": gated.digest,
         "reasons": gated.reasons, "approved": gated.approved, "policy": gated.policy,
     });
@@ -78,7 +118,7 @@ pub(crate) const MOVED_OUT: &str = r#"{"decision":"moved_out"}"#;
 
 /// What it says of a run that comes from another store.
 pub(crate) fn taken_in(entries: usize) -> String {
-    serde_json::json!({ "decision": "taken_in", "entries": entries }).to_string()
+    json!({ "decision": "taken_in", "entries": entries }).to_string()
 }
 
 /// Who judges by rules.
@@ -114,7 +154,7 @@ impl AuditEntry {
     }
 
     /// Whether it tells of the end of a request: a decision, an expiry, or that another decision left no place for it. Other lines are about votes, reminders, what is
-    /// remembered, what gates said by themselves, and policies.
+    /// remembered, what gates said by themselves, policies, and what people did besides deciding.
     pub fn ends_request(&self) -> bool {
         #[derive(Deserialize)]
         struct Line {
@@ -133,6 +173,17 @@ impl AuditEntry {
             "pruned",
             "moved_out",
             "taken_in",
+            "escalated",
+            "notified",
+            "viewed",
+            "claimed",
+            "released",
+            "assigned",
+            "deferred",
+            "commented",
+            "run_cancelled",
+            "run_paused",
+            "run_resumed",
         ];
         serde_json::from_str::<Line>(&self.decision)
             .is_ok_and(|line| line.what.is_none() && !others.contains(&line.decision.as_str()))
@@ -140,8 +191,7 @@ impl AuditEntry {
 
     fn chained_to(&self, before: &str) -> String {
         // JSON keeps the fields apart, whatever they contain.
-        let line =
-            serde_json::json!([before, self.no, self.at, self.by, self.request, self.decision]);
+        let line = json!([before, self.no, self.at, self.by, self.request, self.decision]);
         hex_sha256(line.to_string().as_bytes())
     }
 }

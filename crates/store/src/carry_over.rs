@@ -125,6 +125,11 @@ pub(crate) const TABLES: &[Table] = &[
         key: "no",
     },
     Table {
+        name: "views",
+        columns: &[("run", Int), ("number", Int), ("person", Text), ("version", Int)],
+        key: "run, number, person",
+    },
+    Table {
         name: "users",
         columns: &[
             ("name", Text),

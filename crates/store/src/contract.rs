@@ -40,6 +40,7 @@ use crate::people::{Mark, Marked, Note, NoteLine, User};
 use crate::pushes::{MovePush, Push, PutPush, TakePushes};
 use crate::rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 use crate::upkeep::{Examined, Prune, Pruned};
+use crate::views::View;
 
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -451,7 +452,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// and expired, timers set and fired, inputs consumed, the run's status and lease.
     fn append(&self, append: Append) -> BoxFuture<'static, Result<(), StoreError>>;
 
-    /// Gives a run an input and makes it ready. Refused with [`StoreError::UnknownRun`]; `Ok(false)`
+    /// Gives a run an input and makes it ready; the audit says who cancels, pauses or resumes it. Refused with [`StoreError::UnknownRun`]; `Ok(false)`
     /// if the run is over, and nothing changes.
     fn deliver(
         &self,
@@ -623,6 +624,10 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// Notes in the audit that a link was made. Refused with [`StoreError::UnknownRequest`].
     fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// Notes in the audit that somebody opened a request, once for each person and version. `false` if that is noted
+    /// already. Refused with [`StoreError::UnknownRequest`].
+    fn view(&self, view: View) -> BoxFuture<'static, Result<bool, StoreError>>;
 
     /// The secret of this name. The first who asks gives it: it is `new` then, and stays so.
     fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>>;

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use signoff_core::RequestNo;
+use serde_json::json;
 use signoff_core::id::{Name, RequestId, RunId, Seq, Tenant};
 use signoff_core::journal::{Entry, Event, Gated};
 use signoff_core::policy::Outcome;
 use signoff_core::time::{Span, Timestamp};
+use signoff_core::{Actor, RequestNo};
 
 use crate::NodeId;
 
@@ -127,6 +128,41 @@ pub struct MoveWebhook {
     pub now: Timestamp,
     /// What is to be remembered, or forgotten, of what was told.
     pub posted: Option<Posted>,
+    /// What the audit is to say of it.
+    pub told: Option<Notified>,
+}
+
+/// Somebody was told of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notified {
+    /// Of which.
+    pub request: RequestId,
+    /// Whose that is.
+    pub tenant: Tenant,
+    /// What had happened to it.
+    pub what: Happened,
+    /// What kind of channel told them.
+    pub channel: &'static str,
+    /// Whom, or where: nothing that opens anything.
+    pub to: Vec<String>,
+}
+
+impl Notified {
+    /// What the audit says of it.
+    pub(crate) fn said(&self) -> String {
+        let Self { what, channel, to, .. } = self;
+        let event = what.as_str();
+        json!({ "decision": "notified", "event": event, "channel": channel, "to": to }).to_string()
+    }
+
+    /// Who told them, as the audit says it: `channel:NAME`, or `webhook:NAME`. No person is called so.
+    pub(crate) fn teller(name: &Name) -> Actor {
+        if name.starts_with("channel:") {
+            Actor::new(&**name)
+        } else {
+            Actor::new(format!("webhook:{name}"))
+        }
+    }
 }
 
 /// What a request is known by where somebody was told of it.

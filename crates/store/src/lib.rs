@@ -28,6 +28,7 @@ mod rules;
 mod scoped;
 mod sqlite;
 mod upkeep;
+mod views;
 mod wire;
 
 pub use audit::hex_sha256;
@@ -38,7 +39,7 @@ pub use contract::{
     Rest, RunFilter, RunRecord, Scope, Snapshot, Store, StoreError,
 };
 pub use conversation::{ChangeConversation, ConversationFilter, ConversationRecord};
-pub use events::{Happened, MoveWebhook, Posted, RequestEvent, TakeWebhook};
+pub use events::{Happened, MoveWebhook, Notified, Posted, RequestEvent, TakeWebhook};
 pub use exported::{
     Exported, ExportedDecision, ExportedRequest, ExportedRun, MoveOut, SeenRun, TakeIn, TakenIn,
     export,
@@ -52,4 +53,5 @@ pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use upkeep::{Examined, Prune, Pruned, PrunedRun};
+pub use views::View;
 pub use wire::{LONGEST_WORD, Wire};

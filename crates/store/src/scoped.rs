@@ -17,7 +17,7 @@ use crate::{
     Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
     NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
     RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
-    TakenIn, User, entries,
+    TakenIn, User, View, entries,
 };
 
 /// The store as `tenant` sees it.
@@ -304,6 +304,13 @@ impl Store for Scoped {
     fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>> {
         match self.own_request(&link.request) {
             Ok(()) => self.store.add_link(link),
+            Err(error) => refused(error),
+        }
+    }
+
+    fn view(&self, view: View) -> BoxFuture<'static, Result<bool, StoreError>> {
+        match self.own_request(&view.request) {
+            Ok(()) => self.store.view(view),
             Err(error) => refused(error),
         }
     }

@@ -5,13 +5,14 @@ use ratatui::text::{Line, Span};
 use serde_json::Value;
 use signoff_client::Note;
 use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
+use signoff_core::workflow::cost_in_words;
 use signoff_core::{DecisionKind, Timestamp};
 
 use crate::Spoken;
 use crate::markdown;
 use crate::text::{fit, line, safe, wrap};
 use crate::theme::Theme;
-use crate::words::{decision, facts, fields, inline, kind_title, unanswered, until};
+use crate::words::{decision, facts, fields, inline, kind_title, until};
 
 /// From when on a deadline is near, in milliseconds.
 pub(crate) const SOON: u64 = 120_000;
@@ -123,7 +124,7 @@ pub fn about(
             if at.since(now).0 < SOON { ("! ", theme.bad()) } else { ("", theme.warn()) };
         page.text(&format!("{sign}answer {}", due(at, now)), style);
         if let Some(then) = body.on_timeout {
-            page.text(&format!("if nobody decides by then: {}", unanswered(then)), theme.dim());
+            page.text(&format!("if nobody decides by then: {}", then.in_words()), theme.dim());
         }
     }
     if let Some(at) = request.deferred_until.filter(|at| *at > now) {
@@ -187,6 +188,9 @@ impl Page {
             preview["summary"].as_str().filter(|_| kind != RequestKind::PlanReview)
         {
             self.text(summary, self.theme.bold());
+        }
+        if let Some(cost) = cost_in_words(&preview["cost"]) {
+            self.text(&format!("cost: {}", line(&cost)), self.theme.bold());
         }
         if let Some(count) = preview["files"]["count"].as_u64() {
             let sample = preview["files"]["sample"].as_array().into_iter().flatten();

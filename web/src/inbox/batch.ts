@@ -6,6 +6,9 @@ import type { DecisionKind, Request } from "../api/types";
 /** The most that the server takes in one call. */
 const MOST = 200;
 
+/** Whether so much can go wrong that it is not decided along with others unless that is meant. */
+export const isRisky = (request: Request): boolean => request.risk === "high" || request.risk === "critical";
+
 export interface Left {
   request: Request;
   why: string;

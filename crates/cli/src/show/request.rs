@@ -3,8 +3,9 @@
 use serde_json::Value;
 use signoff_client::Note;
 use signoff_core::request::{Request, RequestKind, RequestStatus, Risk};
+use signoff_core::workflow::cost_in_words;
 use signoff_core::{Timestamp, Workflow};
-use signoff_tui::words::{decision, facts, fields, inline, kind_title, unanswered, until};
+use signoff_tui::words::{decision, facts, fields, inline, kind_title, until};
 use signoff_tui::{Spoken, panel};
 
 use super::time::local;
@@ -76,7 +77,7 @@ pub(crate) fn request(
     if let Some(at) = body.expires_at {
         notes.push(style.warn(&format!("  answer by {} ({})", local(at), until(at, now))));
         if let Some(then) = body.on_timeout.filter(|_| request.status == RequestStatus::Pending) {
-            notes.push(format!("  if nobody decides by then: {}", unanswered(then)));
+            notes.push(format!("  if nobody decides by then: {}", then.in_words()));
         }
     }
     if let Some(taken) = &request.decision {
@@ -137,6 +138,9 @@ fn preview(preview: &Value) -> String {
     let mut lines = Vec::new();
     if let Some(summary) = preview["summary"].as_str() {
         lines.push(format!("  {}", printable_line(summary)));
+    }
+    if let Some(cost) = cost_in_words(&preview["cost"]) {
+        lines.push(format!("  cost: {}", printable_line(&cost)));
     }
     if let Some(count) = preview["files"]["count"].as_u64() {
         let sample = preview["files"]["sample"].as_array().into_iter().flatten();

@@ -116,6 +116,47 @@ async fn others_are_asked_when_nobody_answers() {
 }
 
 #[tokio::test]
+async fn stages_with_one_clock_are_due_when_they_always_were() {
+    let place = Place::new();
+    let ann = add(&place, &["ann"]);
+    let boss = add(&place, &["boss", "--role", "lead"]);
+    let gate = |clock: &str| {
+        format!(
+            "  - name: before_file_edit\n    who: {{ users: [ann] }}\n    within: 1s\n    remind: 50%\n    \
+             on_timeout: escalate\n    clock: {clock}\n    \
+             escalation: [{{ who: {{ roles: [lead] }}, within: 1h }}]\n"
+        )
+    };
+    let server = clerk(&place, &gate("shared"), WRITE);
+    let run = start(&server, &ann).await;
+    let first = pending(&server, &ann, &run, "").await;
+    let second = pending(&server, &ann, &run, first["id"].as_str().unwrap()).await;
+    let due = |request: &Value| {
+        let at: jiff::Timestamp = text(&request["expires_at"]).parse().unwrap();
+        at.as_millisecond()
+    };
+    assert_eq!(due(&second) - due(&first), 3_600_000 - 1_000, "both count from the first question");
+    // Reminded once, when half of the time was over; then others were asked. All of it is in the record.
+    let (_, lines) = get(&server, &boss, "/v1/audit?limit=500").await;
+    let of_first =
+        lines["data"].as_array().unwrap().iter().filter(|it| it["request"] == first["id"]);
+    let said: Vec<&Value> = of_first.map(|it| &it["decision"]).collect();
+    let said: Vec<&&Value> = said.iter().filter(|it| it["decision"] != "viewed").collect();
+    let escalated = json!({ "decision": "escalated", "stage": 1 });
+    let wanted = [json!({ "decision": "reminded" }), json!({ "decision": "expired" }), escalated];
+    assert_eq!(json!(said), json!(wanted));
+    assert_eq!(decide(&server, &boss, &second, APPROVE).await.0, 200);
+    server.process.kill();
+
+    // By itself each has all of its time.
+    let server = clerk(&place, &gate("reset"), WRITE);
+    let run = start(&server, &ann).await;
+    let first = pending(&server, &ann, &run, "").await;
+    let second = pending(&server, &ann, &run, first["id"].as_str().unwrap()).await;
+    assert!(due(&second) - due(&first) >= 3_600_000, "{second}");
+}
+
+#[tokio::test]
 async fn a_vote_is_told_as_what_it_is() {
     let place = Place::new();
     let gate = "  - { name: before_file_edit, who: { count: 2 }, remind: 300ms }\n";

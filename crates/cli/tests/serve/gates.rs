@@ -195,3 +195,51 @@ async fn a_gate_may_forbid_and_time_may_run_out() {
     let (status, late) = server.decide(&request, &json!({ "decision": "approve" })).await;
     assert!([409, 410].contains(&status), "{late}");
 }
+
+#[tokio::test]
+async fn people_are_shown_what_a_call_costs() {
+    let place = Place::new();
+    let flow = "workflow: buyer\npattern: sequential\nsequential: { agents: [buyer] }\n\
+        agents: { buyer: { instructions: Buy., tools: [order, stamp] } }\n\
+        tools:\n  order: { description: Orders., replies: [{ reply: ordered }] }\n  \
+        stamp: { description: Stamps., replies: [{ reply: stamped }] }\n\
+        costs:\n  order: { amount: double(arguments.pieces) * 2.5, unit: EUR }\n  stamp: { amount: 0.95, unit: EUR }\n\
+        gates: [{ name: all, when: 'true' }]\n";
+    std::fs::write(place.path("flows/buyer.yaml"), flow).unwrap();
+    let script = "- { turn: 1, call: [{ tool: order, arguments: { pieces: 15 } }] }\n\
+        - { turn: 2, call: [{ tool: order, arguments: { pieces: many } }] }\n\
+        - { turn: 3, call: [{ tool: stamp, arguments: {} }] }\n- { turn: 4, text: done }\n";
+    std::fs::write(place.path("flows/buyer.script.yaml"), script).unwrap();
+    let server = place.serve();
+    let run = server.start("buyer", "go").await;
+    let mut costs = Vec::new();
+    for _ in 0..3 {
+        let request = server.pending(&run).await;
+        let found = server.read(&format!("/v1/requests/{request}")).await;
+        costs.push(found["preview"]["cost"].clone());
+        let shown = place.command(&["inbox", "show", &request, "--server", &server.url]).output();
+        let shown = String::from_utf8(shown.unwrap().stdout).unwrap();
+        let words = ["cost: 37.5 EUR", "cost: not known in EUR: ", "cost: 0.95 EUR"];
+        assert!(shown.contains(words[costs.len() - 1]), "{shown}");
+        assert_eq!(server.decide(&request, &json!({ "decision": "approve" })).await.0, 200);
+    }
+    assert_eq!(costs[0], json!({ "amount": 37.5, "unit": "EUR" }));
+    assert!(costs[1]["amount"].is_null() && costs[1]["unknown"].is_string(), "{costs:?}");
+    assert_eq!(costs[2], json!({ "amount": 0.95, "unit": "EUR" }));
+    assert_eq!(server.at_rest(&run).await["status"], "completed");
+}
+
+#[test]
+fn costs_that_cannot_be_are_refused_with_their_place() {
+    let place = Place::new();
+    let flow = "workflow: buyer\npattern: sequential\nsequential: { agents: [buyer] }\n\
+        agents: { buyer: { instructions: Buy., tools: [order] } }\n\
+        tools:\n  order: { description: Orders., replies: [{ reply: ordered }] }\n\
+        costs:\n  ordre: { amount: 1, unit: EUR }\n  order: { amount: argument.pieces, unit: EUR }\n";
+    std::fs::write(place.path("flows/buyer.yaml"), flow).unwrap();
+    let checked = place.command(&["check", "flows/buyer.yaml"]).output().unwrap();
+    let said =
+        String::from_utf8(checked.stderr).unwrap() + &String::from_utf8(checked.stdout).unwrap();
+    assert!(!checked.status.success(), "{said}");
+    assert!(said.contains("ordre") && said.contains("the expression is wrong"), "{said}");
+}

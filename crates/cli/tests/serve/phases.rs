@@ -133,7 +133,7 @@ async fn people_say_something_in_between_and_take_it_back() {
     let second = &said["data"][1];
     let wanted = json!({
         "n": 2, "scope": "run", "step": 1, "timing": "before", "author": "local", "text": "Be brief",
-        "at": second["at"],
+        "at": second["at"], "counts": true,
     });
     assert_eq!(*second, wanted);
     assert_eq!(said["data"][0]["timing"], "planning");
@@ -166,6 +166,89 @@ async fn people_say_something_in_between_and_take_it_back() {
     let (status, error) =
         server.post(&format!("/v1/runs/{other}/feedback"), &json!({ "text": "x" })).await;
     assert_eq!((status, &error["error"]["code"]), (422, &json!("feedback_not_taken")));
+}
+
+/// How many of those an agent was told have this word.
+async fn told(server: &Server, run: &str, agent: &str, word: &str) -> usize {
+    let journal = server.journal(run).await;
+    let briefs = journal.iter().filter(|entry| entry["payload"]["value"]["brief"].is_string());
+    briefs.filter(|it| it["to"] == agent && it.to_string().contains(word)).count()
+}
+
+#[tokio::test]
+async fn what_is_said_is_for_some_for_a_while_and_about_a_part() {
+    let place = Place::new();
+    let server = place.serve();
+    let run = server.start("research_task", TASK).await;
+    waits(&server, &run).await;
+    let path = format!("/v1/runs/{run}/feedback");
+    let no_step = json!({ "text": "x", "scope": "step" });
+    let (status, refused) = server.post(&path, &no_step).await;
+    assert_eq!((status, &refused["error"]["code"]), (422, &json!("feedback_not_taken")));
+    let of_planning = json!({ "text": "About the plan", "scope": "phase" });
+    let (status, said) = server.post(&path, &of_planning).await;
+    assert_eq!((status, &said["data"][0]["phase"]), (201, &json!("planning")), "{said}");
+    decide(&server, &run, "plan_review", yes()).await;
+    waits(&server, &run).await;
+    for wrong in [
+        json!({ "text": "x", "expires": "yesterday" }),
+        json!({ "text": "x", "expires": "2020-01-01T00:00:00Z" }),
+        json!({ "text": "x", "expires": "4000d" }),
+        json!({ "text": "x", "scope": "world" }),
+    ] {
+        assert_eq!(server.post(&path, &wrong).await.0, 400, "{wrong}");
+    }
+    let (status, refused) = server.post(&path, &json!({ "text": "x", "for": ["nobody"] })).await;
+    assert_eq!((status, &refused["error"]["code"]), (422, &json!("feedback_not_taken")));
+    assert!(text(&refused["error"]["hint"]).contains("engineer"), "{refused}");
+    for said in [
+        json!({ "text": "Only for one", "for": ["engineer"] }),
+        json!({ "text": "About this step", "scope": "step" }),
+        json!({ "text": "Soon over", "expires": "1s" }),
+        json!({ "text": "Over in an hour", "expires": "1h" }),
+    ] {
+        let (status, answer) = server.post(&path, &said).await;
+        assert_eq!(status, 201, "{answer}");
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(1_200)).await;
+    decide(&server, &run, "step_before", yes()).await;
+    decide(&server, &run, "tool_call", yes()).await;
+    waits(&server, &run).await;
+    for (word, controller, engineer) in [
+        ("Only for one", false, true),
+        ("About this step", true, true),
+        ("Soon over", false, false),
+        ("Over in an hour", true, true),
+        ("About the plan", false, false),
+    ] {
+        let found = (
+            told(&server, &run, "controller", word).await > 0,
+            told(&server, &run, "engineer", word).await > 0,
+        );
+        assert_eq!(found, (controller, engineer), "{word}");
+    }
+    // What is over is still there for people, over a crash too, and can be taken away.
+    decide(&server, &run, "step_after", yes()).await;
+    waits(&server, &run).await;
+    server.process.kill();
+    let server = place.serve();
+    let all = server.read(&path).await;
+    let counts: Vec<_> = all["data"].as_array().unwrap().iter().map(|it| &it["counts"]).collect();
+    assert_eq!(json!(counts), json!([false, true, false, false, true]), "{all}");
+    let (status, left) = server.delete(&format!("{path}/3")).await;
+    assert_eq!((status, left["data"].as_array().unwrap().len()), (200, 4), "{left}");
+    let before = told(&server, &run, "controller", "About this step").await;
+    // There is room for a thousand tokens: the oldest is left out, and that is said.
+    for said in ["a".repeat(3_000), "b".repeat(2_000)] {
+        assert_eq!(server.post(&path, &json!({ "text": said })).await.0, 201);
+    }
+    decide(&server, &run, "step_before", yes()).await;
+    waits(&server, &run).await;
+    assert_eq!(told(&server, &run, "controller", "About this step").await, before);
+    assert!(told(&server, &run, "controller", &"b".repeat(2_000)).await > 0);
+    assert_eq!(told(&server, &run, "controller", &"a".repeat(3_000)).await, 0);
+    assert!(told(&server, &run, "controller", "(2 older left out)").await > 0);
+    assert_eq!(server.read(&format!("/v1/runs/{run}")).await["input"], TASK, "as it was given");
 }
 
 #[tokio::test]

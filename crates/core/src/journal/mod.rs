@@ -15,7 +15,7 @@ pub use codec::{DecodeError, MAX_BODY_BYTES, decode, encode, to_json};
 pub use usage::{Cost, Usage};
 
 use crate::decision::{Actor, Decision};
-use crate::feedback::Given;
+use crate::feedback::{Given, Remark};
 use crate::id::{ActivationId, ConversationId, Key, Name, RequestNo, RunId, Seq, Tenant};
 use crate::message::{Message, Part, Sent};
 use crate::request::RequestBody;
@@ -568,7 +568,8 @@ pub enum Input {
         /// Who.
         by: Actor,
         /// What.
-        text: String,
+        #[serde(flatten)]
+        said: Remark,
     },
     /// Something that was said is not to count any more.
     RemoveFeedback {

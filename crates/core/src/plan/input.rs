@@ -73,8 +73,8 @@ pub fn input(state: &RunState, input: &Input) -> Vec<Event> {
             let end = Event::RunCancelled { by: by.clone(), reason: reason.clone() };
             ending(state, None, end)
         }
-        Input::Feedback { by, text } => {
-            let given = Box::new(state.progress.remark(by.clone(), text.clone()));
+        Input::Feedback { by, said } => {
+            let given = Box::new(state.progress.remark(by.clone(), said));
             vec![Event::Feedback { activation: None, given }]
         }
         Input::RemoveFeedback { by, n } => {

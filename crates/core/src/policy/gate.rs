@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Checkpoint, FIELDS, Needs, Quick};
+use super::{Action, Checkpoint, FIELDS, Needs, Quick, Remind};
 use crate::deciders::Who;
 use crate::decision::Siblings;
 use crate::demand::Demand;
@@ -64,6 +64,23 @@ pub struct Stage {
     pub within: Option<Span>,
 }
 
+/// From when on the time of those is counted who are asked next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// From when they are asked: each has all of its time.
+    #[default]
+    Reset,
+    /// From when the first were asked: the last deadline never moves.
+    Shared,
+}
+
+impl Clock {
+    fn is_reset(&self) -> bool {
+        *self == Self::Reset
+    }
+}
+
 /// A gate as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -88,12 +105,15 @@ pub struct GateFile {
     /// Who is asked then, one after the other, with `on_timeout: escalate`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalation: Vec<Stage>,
+    /// From when on their time is counted.
+    #[serde(default, skip_serializing_if = "Clock::is_reset")]
+    pub clock: Clock,
     /// What happens when the last of them has not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finally: Option<OnTimeout>,
-    /// How often people are reminded.
+    /// How often people are reminded: every so often, or whenever a share of the time is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remind: Option<Span>,
+    pub remind: Option<Remind>,
     /// What a rejection means for the other calls of the same turn.
     #[serde(default, skip_serializing_if = "Siblings::is_independent")]
     pub siblings: Siblings,
@@ -180,6 +200,20 @@ impl Gate {
         }
         if file.escalation.len() > MAX_STAGES {
             wrong("escalation", format!("at most {MAX_STAGES} stages"));
+        }
+        if file.clock == Clock::Shared {
+            let mut times = vec![file.within];
+            times.extend(file.escalation.iter().map(|stage| stage.within));
+            if !escalates {
+                wrong("clock", "it goes with `on_timeout: escalate`".to_owned());
+            } else if !times.is_sorted_by(|one, next| one.is_some() && one < next) {
+                let message = "with `clock: shared` each stage has a `within`, longer than the one before, \
+                               because it counts from the first question on";
+                wrong("clock", message.to_owned());
+            }
+        }
+        if matches!(file.remind, Some(Remind::Share(_))) && file.within.is_none() {
+            wrong("remind", "a share of the time needs `within`".to_owned());
         }
         if file.finally == Some(OnTimeout::Escalate) {
             wrong("finally", "after the last stage there is nobody left".to_owned());

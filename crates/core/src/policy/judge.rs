@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use serde::{Deserialize, Serialize};
 
 use super::gate::About;
-use super::{Action, Gate, How, Needs, OnTimeout, Smart, Stage};
+use super::{Action, Clock, Gate, How, Needs, OnTimeout, Remind, Smart, Stage};
 use crate::deciders::Who;
 use crate::decision::Siblings;
 use crate::expr::Scope;
@@ -103,10 +103,15 @@ pub struct Judgement {
     pub within: Option<(Span, OnTimeout)>,
     /// Who is asked next, one after the other.
     pub escalation: Vec<Stage>,
+    /// From when on their time is counted.
+    pub clock: Clock,
     /// What happens when the last of them has not answered. The stricter, if gates differ.
     pub finally: OnTimeout,
     /// How often people are reminded.
     pub remind: Option<Span>,
+    /// The same as a share of the time there is, in hundredths. The smallest that a gate names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remind_share: Option<u8>,
     /// What a rejection means for the other calls of the turn: they are withdrawn if one gate says so.
     pub siblings: Siblings,
     /// The largest risk that a gate names.
@@ -216,8 +221,9 @@ impl Judgement {
         if let Some((within, on_timeout)) = other.within {
             self.limit(within, on_timeout);
         }
-        self.escalate(&other.escalation, Some(other.finally));
+        self.escalate(&other.escalation, other.clock, Some(other.finally));
         self.remind = self.remind.into_iter().chain(other.remind).min();
+        self.remind_share = self.remind_share.into_iter().chain(other.remind_share).min();
         self
     }
 
@@ -236,13 +242,14 @@ impl Judgement {
         });
     }
 
-    fn escalate(&mut self, stages: &[Stage], finally: Option<OnTimeout>) {
+    fn escalate(&mut self, stages: &[Stage], clock: Clock, finally: Option<OnTimeout>) {
         if stages.is_empty() {
             return;
         }
         let finally = finally.unwrap_or_default();
         if self.escalation.is_empty() {
             self.escalation = stages.to_vec();
+            self.clock = clock;
             self.finally = finally;
         } else {
             self.finally = stricter(self.finally, finally);
@@ -258,8 +265,14 @@ impl Judgement {
         if let Some(within) = file.within {
             self.limit(within, file.on_timeout);
         }
-        self.escalate(&file.escalation, file.finally);
-        self.remind = self.remind.into_iter().chain(file.remind).min();
+        self.escalate(&file.escalation, file.clock, file.finally);
+        let (every, share) = match file.remind {
+            Some(Remind::Every(span)) => (Some(span), None),
+            Some(Remind::Share(share)) => (None, Some(share)),
+            None => (None, None),
+        };
+        self.remind = self.remind.into_iter().chain(every).min();
+        self.remind_share = self.remind_share.into_iter().chain(share).min();
     }
 }
 

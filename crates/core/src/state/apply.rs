@@ -145,7 +145,7 @@ impl RunState {
             }
             Event::StepEnded { activation, step, how } => {
                 self.activation(seq, *activation)?.marks += 1;
-                self.progress.ended.insert(*step, *how);
+                self.progress.step_ended(*step, *how);
             }
             Event::Applied(applied) => {
                 self.activation(seq, applied.activation)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::decision::Actor;
-use crate::feedback::{Feedback, FeedbackScope, Given, Timing};
+use crate::feedback::{Feedback, FeedbackScope, Given, Remark, Timing};
 use crate::id::{ActivationId, Key, Name};
 use crate::journal::{Applied, Entered, StepEnd};
 use crate::time::Timestamp;
@@ -39,25 +39,51 @@ impl Progress {
         *self == Self::default()
     }
 
-    /// What somebody says from outside, while nobody is asked.
-    pub fn remark(&self, author: Actor, text: String) -> Given {
+    /// What somebody says from outside, while nobody is asked. Where there is no step it is about the phase.
+    pub fn remark(&self, author: Actor, said: &Remark) -> Given {
         let planned = self.phase.as_deref() == Some(CONTROL);
+        let scope = match said.scope {
+            FeedbackScope::Step if self.step.is_none() => FeedbackScope::Phase,
+            scope => scope,
+        };
         Given {
             n: self.last_feedback + 1,
-            scope: FeedbackScope::Run,
+            scope,
+            phase: self.phase.clone().filter(|_| scope != FeedbackScope::Run),
             step: self.step,
             timing: if planned { Timing::Before } else { Timing::Planning },
             author,
-            text,
+            agents: said.agents.clone(),
+            expires: said.expires,
+            text: said.text.clone(),
         }
+    }
+
+    /// What people said that counts at this time, oldest first; for all agents.
+    pub fn counting(&self, now: Timestamp) -> impl Iterator<Item = &Feedback> {
+        self.feedback.iter().filter(move |item| item.counts(self.phase.as_deref(), now))
     }
 
     pub(super) fn entered(&mut self, entered: &Entered) {
         self.phase = Some(entered.phase.clone());
         self.step = entered.step;
         self.applied.clear();
+        self.close(|_| true);
         if entered.phase.as_ref() == PLANNING {
             self.ended.clear();
+        }
+    }
+
+    pub(super) fn step_ended(&mut self, step: u32, how: StepEnd) {
+        self.ended.insert(step, how);
+        self.close(|of| of == Some(step));
+    }
+
+    /// What was said about steps counts no more once they are over.
+    fn close(&mut self, is_over: impl Fn(Option<u32>) -> bool) {
+        for item in &mut self.feedback {
+            let Given { scope, phase, step, .. } = &item.given;
+            item.over |= *scope == FeedbackScope::Step && phase.is_some() && is_over(*step);
         }
     }
 
@@ -68,7 +94,7 @@ impl Progress {
 
     pub(super) fn given(&mut self, given: &Given, at: Timestamp) {
         self.last_feedback = self.last_feedback.max(given.n);
-        self.feedback.push(Feedback { given: given.clone(), at });
+        self.feedback.push(Feedback { given: given.clone(), at, over: false });
     }
 
     pub(super) fn removed(&mut self, n: u32) {

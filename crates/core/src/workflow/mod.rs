@@ -6,6 +6,7 @@
 mod alone;
 mod bundle;
 mod compile;
+mod costs;
 mod diagnostic;
 mod files;
 mod hash;
@@ -30,6 +31,7 @@ use serde_json::Value;
 
 pub use bundle::link;
 pub use compile::{CHAT_VARIABLES, EDGE_VARIABLES, HANDOFF_VARIABLES, TRANSFORM_VARIABLES};
+pub use costs::{Amount, Cost, cost_in_words};
 pub use diagnostic::Diagnostic;
 pub use files::{FileSource, MAX_PROMPT_BYTES, MapFiles, NoFiles};
 pub use parse::{Parsed, text_of, yaml};
@@ -79,6 +81,9 @@ pub struct Workflow {
     /// Tools with canned replies, for demonstrations and tests without a network.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, CannedTool>,
+    /// What calling a tool costs, by its name: people are shown it before they agree.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub costs: BTreeMap<String, Cost>,
     /// How the agents work together.
     pub pattern: Pattern,
     /// For `pattern: coordinator`.

@@ -21,9 +21,13 @@ pub struct Phases {
     pub planning: Planning,
     /// How it is carried out.
     pub control: Control,
-    /// How many characters of what people said an agent is shown.
-    #[serde(default = "default_feedback")]
-    pub feedback: u32,
+    /// How many tokens of what people said an agent is told, as far as they can be estimated. What does not fit is left
+    /// out, the oldest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback_tokens: Option<u32>,
+    /// The same in characters, as older files say it. `feedback_tokens` counts more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<u32>,
 }
 
 /// How a plan is made: improver, planner, reviewer, person.
@@ -130,7 +134,15 @@ pub enum OnExhausted {
     Escalate,
 }
 
+/// How many tokens of what people said an agent is told if the file does not say.
+const FEEDBACK_TOKENS: u32 = 1_000;
+
 impl Phases {
+    /// How many tokens of what people said an agent is told.
+    pub fn told_tokens(&self) -> u32 {
+        self.feedback_tokens.or(self.feedback.map(|it| it.div_ceil(4))).unwrap_or(FEEDBACK_TOKENS)
+    }
+
     /// The agents with a part of their own, by the key that names them.
     pub(super) fn parts(&self) -> Vec<(&'static str, &String)> {
         let planning = &self.planning;
@@ -213,8 +225,4 @@ fn default_max_steps() -> u32 {
 
 fn default_max_turns() -> u32 {
     8
-}
-
-fn default_feedback() -> u32 {
-    4_000
 }

@@ -2,7 +2,7 @@
 
 use signoff_core::feedback::{Feedback, FeedbackScope, Given, Timing};
 use signoff_core::journal::{Entered, Event, StepEnd};
-use signoff_core::state::Progress;
+use signoff_core::state::{CONTROL, PLANNING, Progress};
 use signoff_core::{Actor, RunState};
 
 use super::{Context, next};
@@ -30,7 +30,7 @@ impl Context {
         self.marked(|_| Event::RolledBack { activation: self.activation, step });
     }
 
-    /// Keeps what a person said.
+    /// Keeps what a person said when asked. What is about a phase is about planning.
     pub(crate) fn keep(
         &self,
         scope: FeedbackScope,
@@ -44,17 +44,26 @@ impl Context {
             given: Box::new(Given {
                 n: state.progress.last_feedback + 1,
                 scope,
+                phase: match scope {
+                    FeedbackScope::Run => None,
+                    FeedbackScope::Phase => Some(PLANNING.into()),
+                    FeedbackScope::Step => Some(CONTROL.into()),
+                },
                 step,
                 timing,
                 author,
+                agents: Vec::new(),
+                expires: None,
                 text,
             }),
         });
     }
 
-    /// What people said that counts now. Not for deciding what to do: that must be the same on every start.
+    /// What people said that counts by the time of the journal's last entry, whatever the clock says. Not for deciding
+    /// what to do: that must be the same on every start.
     pub(crate) fn feedback(&self) -> Vec<Feedback> {
-        self.cell.lock().state.progress.feedback.clone()
+        let state = &self.cell.lock().state;
+        state.progress.counting(state.updated_at).cloned().collect()
     }
 
     /// How far the run has come.

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use signoff_core::feedback::Remark;
 use signoff_core::id::Name;
 use signoff_core::journal::{Entry, ErrorInfo, Input, Usage};
 use signoff_core::schema::Compiled;
@@ -321,9 +322,9 @@ impl Engine {
         &self,
         run: &RunId,
         by: Actor,
-        text: String,
+        said: Remark,
     ) -> Result<(), EngineError> {
-        self.deliver(run, Input::Feedback { by, text }).await
+        self.deliver(run, Input::Feedback { by, said }).await
     }
 
     /// Lets something that was said count no more.

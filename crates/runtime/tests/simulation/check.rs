@@ -138,7 +138,8 @@ fn requests(
             let row = store.request(&id).ok().flatten().ok_or_else(|| format!("{id} is gone"))?;
             let stored = row.decision.as_ref().map(|taken| (&taken.decision, &taken.by));
             ensure!(stored == answer, "{id}: {answer:?} in the journal, {stored:?} in the inbox");
-            let lines = audit.iter().filter(|line| line.request == id).count();
+            let ends = audit.iter().filter(|line| line.request == id && line.ends_request());
+            let lines = ends.count();
             ensure!(lines == 1, "{id} has {lines} lines in the audit");
         }
     }

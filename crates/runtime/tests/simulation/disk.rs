@@ -21,7 +21,7 @@ use signoff_store::{
     Examined, Lease, LoadedRun, Mark, Marked, MemoryStore, MoveOut, MovePush, MoveWebhook, NewRun,
     NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush,
     RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn,
-    TakePushes, TakeWebhook, TakenIn, User,
+    TakePushes, TakeWebhook, TakenIn, User, View,
 };
 
 use super::dice::Dice;
@@ -422,6 +422,10 @@ impl Store for Faulty {
 
     fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>> {
         self.disk.store.add_link(link)
+    }
+
+    fn view(&self, view: View) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.view(view)
     }
 
     fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>> {

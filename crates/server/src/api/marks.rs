@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use signoff_core::{Actor, RequestId};
 use signoff_store::{Mark, Marked, Noted};
 
@@ -175,12 +175,18 @@ async fn mark(app: &App, id: &str, caller: Caller, what: Noted) -> Result<Respon
     }
 }
 
-/// A request with what was noted on it.
+/// Answers with a request and what was noted on it.
 pub(super) async fn shown(app: &App, id: RequestId) -> Result<Response, ApiError> {
+    Ok(json(StatusCode::OK, &with_notes(app, id).await?.1))
+}
+
+/// The version of a request, and the request with what was noted on it.
+pub(super) async fn with_notes(app: &App, id: RequestId) -> Result<(u32, Value), ApiError> {
     let shown = app.read(move |engine| {
         let found = engine.store().request(&id)?;
         let request = found.ok_or_else(|| ApiError::unknown_request(id.as_str()))?;
-        Ok(shape::request_with_notes(&request, &engine.store().notes(&id)?))
+        let notes = engine.store().notes(&id)?;
+        Ok((request.version, shape::request_with_notes(&request, &notes)))
     });
-    Ok(json(StatusCode::OK, &shown.await?))
+    shown.await
 }

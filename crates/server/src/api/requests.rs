@@ -7,7 +7,7 @@ use signoff_core::RequestId;
 use signoff_store::RequestFilter;
 
 use super::filter::{CountQuery, ListQuery};
-use super::marks::shown;
+use super::marks::with_notes;
 use super::operation::of;
 use super::runs::page_size;
 use super::workflows::Nothing;
@@ -90,6 +90,14 @@ async fn count(
     Ok(json(StatusCode::OK, &Count { count }))
 }
 
-async fn one(app: App, Id(id): Id, _: Query<Nothing>) -> Result<Response, ApiError> {
-    shown(&app, RequestId::new(id)).await
+async fn one(
+    app: App,
+    Id(id): Id,
+    caller: Caller,
+    _: Query<Nothing>,
+) -> Result<Response, ApiError> {
+    let id = RequestId::new(id);
+    let (version, shown) = with_notes(&app, id.clone()).await?;
+    app.viewed(id, version, caller.actor, None).await;
+    Ok(json(StatusCode::OK, &shown))
 }

@@ -84,8 +84,13 @@ struct Opened {
 async fn open(State(whole): State<App>, Id(token): Id) -> Response {
     match opened(&whole, &token).await {
         Ok(opened) => {
-            let page = shown(&opened).unwrap_or_else(page::refused);
-            logged(page.into(), opened.person)
+            let page = shown(&opened);
+            let Opened { app, person, link, request } = opened;
+            if page.is_ok() {
+                let (id, version) = (request.id, request.version);
+                app.viewed(id, version, person.actor.clone(), Some(link.id)).await;
+            }
+            logged(page.unwrap_or_else(page::refused).into(), person)
         }
         Err(error) => page::refused(error).into(),
     }

@@ -10,6 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use signoff_core::text::clean;
+use signoff_core::workflow::cost_in_words;
 use signoff_core::{DecisionKind, Request, RequestBody, RequestStatus};
 
 use super::token::Link;
@@ -133,6 +134,9 @@ pub(super) fn question(request: &Request, link: &Link) -> Page {
             let _ = write!(page.body, "<h2>Preview: {name}</h2>{}", block(part));
         }
     }
+    if let Some(cost) = cost_in_words(&asked.preview["cost"]) {
+        let _ = write!(page.body, "<h2>Preview: cost</h2><p>{}</p>", escaped(&cost));
+    }
     let (title, about) = match asked.proposal() {
         Some(proposal) => ("What is proposed", proposal),
         None => ("What to know", &asked.context),
@@ -149,6 +153,10 @@ pub(super) fn question(request: &Request, link: &Link) -> Page {
         escaped(&asked.agent_path.join(" → ")),
         request.created_at.rfc3339(),
     );
+    if let (Some(at), Some(then)) = (asked.expires_at, asked.on_timeout) {
+        let (at, then) = (at.rfc3339(), then.in_words());
+        let _ = write!(page.body, "<p>If nobody decides by {at}: {then}.</p>");
+    }
     page.body.push_str(&form(asked, &link.decisions));
     page
 }

@@ -91,8 +91,14 @@ pub trait Channel: Send + Sync + std::fmt::Debug {
     /// What it is known by, to the store as well.
     fn name(&self) -> &Name;
 
+    /// What kind it is.
+    fn kind(&self) -> &'static str;
+
     /// What it wants to hear.
     fn filter(&self) -> &Filter;
+
+    /// Who or where was reached with an event that was taken, for the audit: nothing that opens anything, and no addresses.
+    fn reached(&self, event: &str) -> Vec<String>;
 
     /// Tells some news once, in its own words.
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome>;

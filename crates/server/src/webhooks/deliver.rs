@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use signoff_core::Span;
-use signoff_store::{Happened, MoveWebhook, Posted, RequestEvent, StoreError, TakeWebhook};
+use signoff_store::{
+    Happened, MoveWebhook, Notified, Posted, RequestEvent, StoreError, TakeWebhook,
+};
 use tokio::time::Instant;
 
 use super::audited::Audited;
@@ -37,10 +39,21 @@ pub(crate) struct Delivery {
 
 /// What became of an event.
 enum Told {
-    /// It was told or given up; what it is known by there, if that is to be kept.
-    Done(Option<Posted>),
+    /// It was told or given up.
+    Done(Passed),
     /// Nothing more is delivered for now.
     Rest(Rest),
+}
+
+/// What is kept of an event that is done with.
+#[derive(Default)]
+struct Passed {
+    /// What it is known by there.
+    posted: Option<Posted>,
+    /// Who was told of which request.
+    told: Option<Notified>,
+    /// Whether it was taken there.
+    delivered: bool,
 }
 
 /// Why nothing more is delivered for now.
@@ -88,16 +101,21 @@ impl Delivery {
                 if !self.channel.filter().wants(&event) {
                     continue;
                 }
-                let posted = match self.tell(&event).await? {
-                    Told::Done(posted) => posted,
+                let passed = match self.tell(&event).await? {
+                    Told::Done(passed) => passed,
                     Told::Rest(rest) => return Ok(rest),
                 };
-                if !self.pass(event.no, posted).await? {
+                let delivered = passed.delivered;
+                if !self.pass(event.no, passed).await? {
                     return Ok(Rest::NotOurs);
+                }
+                // Not before: who sees the number may count on it that it is not sent again.
+                if delivered {
+                    self.desk.app.metrics.webhook(self.channel.name(), "delivered");
                 }
             }
             // Those that it does not want as well.
-            if self.passed < last && !self.pass(last, None).await? {
+            if self.passed < last && !self.pass(last, Passed::default()).await? {
                 return Ok(Rest::NotOurs);
             }
         }
@@ -112,14 +130,16 @@ impl Delivery {
             if self.take().await?.is_none() {
                 return Ok(Told::Rest(Rest::NotOurs));
             }
-            let Some(outcome) = self.attempt(event).await? else { return Ok(Told::Done(None)) };
+            let Some(outcome) = self.attempt(event).await? else {
+                return Ok(Told::Done(Passed::default()));
+            };
             let problem = match outcome {
                 Outcome::Taken(posted) => {
-                    metrics.webhook(&name, "delivered");
                     if failed > 0 {
                         tracing::info!(webhook = name, event = id, "it is delivered now");
                     }
-                    return Ok(Told::Done(posted));
+                    let told = self.notified(event);
+                    return Ok(Told::Done(Passed { posted, told, delivered: true }));
                 }
                 Outcome::Partly => continue,
                 Outcome::Gone(problem) => {
@@ -139,7 +159,7 @@ impl Delivery {
                         problem,
                         "it was refused for good, and is given up"
                     );
-                    return Ok(Told::Done(None));
+                    return Ok(Told::Done(Passed::default()));
                 }
                 Outcome::Later(problem) => problem,
             };
@@ -154,7 +174,7 @@ impl Delivery {
                     problem,
                     "it was not delivered in a day, and is given up"
                 );
-                return Ok(Told::Done(None));
+                return Ok(Told::Done(Passed::default()));
             };
             // Once is enough to know of it.
             if failed == 1 {
@@ -171,6 +191,14 @@ impl Delivery {
                 return Ok(Told::Rest(Rest::NotOurs));
             }
         }
+    }
+
+    /// What the audit is to say of an event that was told. An action that nobody is asked about has a line already.
+    fn notified(&self, event: &RequestEvent) -> Option<Notified> {
+        let to = self.channel.reached(&id(event));
+        let (request, tenant) = (event.request.clone(), event.tenant.clone());
+        let told = Notified { request, tenant, what: event.what, channel: self.channel.kind(), to };
+        Some(told).filter(|told| told.what != Happened::Audited && !told.to.is_empty())
     }
 
     /// Tells of one event once. Nothing comes of what is not there any more.
@@ -227,14 +255,15 @@ impl Delivery {
         engine.store().take_webhook(take).await
     }
 
-    async fn pass(&mut self, to: u64, posted: Option<Posted>) -> Result<bool, StoreError> {
+    async fn pass(&mut self, to: u64, passed: Passed) -> Result<bool, StoreError> {
         let engine = &self.desk.app.engine;
         let moved = MoveWebhook {
             name: self.channel.name().clone(),
             node: engine.node().clone(),
             to,
             now: self.desk.now(),
-            posted,
+            posted: passed.posted,
+            told: passed.told,
         };
         self.passed = to;
         engine.store().move_webhook(moved).await

@@ -22,8 +22,16 @@ impl Channel for Webhook {
         &self.name
     }
 
+    fn kind(&self) -> &'static str {
+        "webhook"
+    }
+
     fn filter(&self) -> &Filter {
         &self.filter
+    }
+
+    fn reached(&self, _: &str) -> Vec<String> {
+        self.url.host_str().map(str::to_owned).into_iter().collect()
     }
 
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {

@@ -128,8 +128,21 @@ impl Channel for Slack {
         &self.name
     }
 
+    fn kind(&self) -> &'static str {
+        "slack"
+    }
+
     fn filter(&self) -> &Filter {
         &self.filter
+    }
+
+    /// The path of an incoming webhook is its secret.
+    fn reached(&self, _: &str) -> Vec<String> {
+        let place = match &self.way {
+            Way::Incoming(url) => url.host_str(),
+            Way::Bot(bot) => Some(bot.channel()),
+        };
+        place.map(str::to_owned).into_iter().collect()
     }
 
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {

@@ -1,6 +1,8 @@
 //! What is said of a request in a line, wherever it is told.
 
+use serde::Deserialize as _;
 use serde_json::Value;
+use signoff_core::Unanswered;
 use signoff_store::Happened;
 
 /// The longest name, in characters.
@@ -17,6 +19,13 @@ pub(super) fn head(what: Happened, workflow: &str) -> String {
         Happened::Voted => format!("{workflow} waits for others to agree"),
         _ => format!("{workflow} asks"),
     }
+}
+
+/// What follows if nobody decides a request in time that waits.
+pub(super) fn unanswered(request: &Value) -> Option<&'static str> {
+    let waits = request["status"] == "pending" && request["expires_at"].is_string();
+    let then = Unanswered::deserialize(&request["on_timeout"]).ok();
+    then.filter(|_| waits).map(Unanswered::in_words)
 }
 
 /// How a request was settled; none, if it waits.

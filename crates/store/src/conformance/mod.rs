@@ -27,6 +27,7 @@ pub mod runs;
 pub mod siblings;
 pub mod timers;
 pub mod upkeep;
+pub mod views;
 pub mod webhooks;
 
 /// One test per case of the suite, each with a store of its own.
@@ -70,6 +71,10 @@ macro_rules! store_conformance {
             decisions::a_decision_is_remembered,
             links::a_secret_is_made_once,
             links::the_audit_says_what_came_by_a_link,
+            views::a_person_who_looks_is_noted_once_for_each_version,
+            views::who_was_told_is_noted_with_how_far,
+            views::what_people_note_on_requests_is_in_the_audit,
+            views::who_stops_a_run_is_in_the_audit,
             siblings::a_rejection_takes_the_rest_of_its_turn_back,
             siblings::what_is_decided_along_with_a_rejection_counts,
             siblings::a_request_is_put_off_and_comes_back,

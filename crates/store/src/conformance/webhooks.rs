@@ -20,7 +20,14 @@ async fn take(store: &Arc<dyn Store>, name: &str, by: &str, ms: i64) -> Option<u
 }
 
 async fn pass(store: &Arc<dyn Store>, name: &str, by: &str, to: u64, ms: i64) -> bool {
-    let moved = MoveWebhook { name: name.into(), node: node(by), to, now: at(ms), posted: None };
+    let moved = MoveWebhook {
+        name: name.into(),
+        node: node(by),
+        to,
+        now: at(ms),
+        posted: None,
+        told: None,
+    };
     store.move_webhook(moved).await.unwrap()
 }
 
@@ -155,7 +162,7 @@ pub async fn what_it_is_known_by_there_is_kept(store: Arc<dyn Store>) {
         let (request, reference) = (request.clone(), reference.map(str::to_owned));
         let posted = Some(Posted { request, reference });
         let (name, node) = (name.into(), node(by));
-        let moved = MoveWebhook { name, node, to: 0, now: at(1001), posted };
+        let moved = MoveWebhook { name, node, to: 0, now: at(1001), posted, told: None };
         store.move_webhook(moved).await.unwrap()
     };
     let known = |name: &str, request: &RequestId| store.posted(&name.into(), request).unwrap();
@@ -199,8 +206,14 @@ pub async fn a_tenant_does_not_deliver(store: Arc<dyn Store>) {
     let view = scoped(Arc::clone(&store), Tenant::local());
     let take = TakeWebhook { name: "ops".into(), node: node("n1"), now: at(1), ttl: TTL };
     assert!(view.take_webhook(take).await.is_err());
-    let moved =
-        MoveWebhook { name: "ops".into(), node: node("n1"), to: 1, now: at(1), posted: None };
+    let moved = MoveWebhook {
+        name: "ops".into(),
+        node: node("n1"),
+        to: 1,
+        now: at(1),
+        posted: None,
+        told: None,
+    };
     assert!(view.move_webhook(moved).await.is_err());
     assert!(view.happened(0, 9).is_err());
     assert!(view.posted(&"ops".into(), &run("a").request(1)).is_err());

@@ -20,14 +20,15 @@ use signoff_core::time::{Span, Timestamp};
 use signoff_core::{ConversationId, Name, RequestId, RunId, Tenant};
 
 use self::tables::Tables;
+use crate::audit::steered;
 use crate::entries::{page_limit, read_cursor, write_cursor};
 use crate::{
     AddLink, Append, Assigned, AuditEntry, BoxFuture, ChangeConversation, Claim,
     ConversationFilter, ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due,
     EndGrant, Ends, Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook,
-    NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy,
-    PutPush, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn,
-    TakePushes, TakeWebhook, TakenIn, User,
+    NewRun, NodeId, Note, NoteLine, Notified, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push,
+    PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
+    StoreError, TakeIn, TakePushes, TakeWebhook, TakenIn, User, View,
 };
 
 /// Runs in memory.
@@ -120,11 +121,17 @@ impl Store for MemoryStore {
         &self,
         run: &RunId,
         input: Input,
-        _at: Timestamp,
+        at: Timestamp,
     ) -> BoxFuture<'static, Result<bool, StoreError>> {
         self.change(|tables| {
             let place = tables.find(run)?;
-            Ok(tables.give_input(place, input))
+            let line = steered(&input);
+            let given = tables.give_input(place, input);
+            if let Some((by, said)) = line.filter(|_| given) {
+                let tenant = tables.runs[place].record.tenant.clone();
+                tables.add_audit_line(at, by, RequestId::new(run.as_str()), tenant, said);
+            }
+            Ok(given)
         })
     }
 
@@ -384,6 +391,10 @@ impl Store for MemoryStore {
         self.change(|tables| tables.add_link(link))
     }
 
+    fn view(&self, view: View) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| tables.view(view))
+    }
+
     fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>> {
         self.change(|tables| Ok(tables.secrets.entry(name.to_owned()).or_insert(new).clone()))
     }
@@ -401,7 +412,14 @@ impl Store for MemoryStore {
     }
 
     fn move_webhook(&self, moved: MoveWebhook) -> BoxFuture<'static, Result<bool, StoreError>> {
-        self.change(|tables| Ok(tables.events.pass(&moved)))
+        self.change(|tables| {
+            let passed = tables.events.pass(&moved);
+            if let Some(told) = moved.told.filter(|_| passed) {
+                let (teller, said) = (Notified::teller(&moved.name), told.said());
+                tables.add_audit_line(moved.now, teller, told.request, told.tenant, said);
+            }
+            Ok(passed)
+        })
     }
 
     fn posted(&self, webhook: &Name, request: &RequestId) -> Result<Option<String>, StoreError> {

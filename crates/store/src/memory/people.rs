@@ -3,11 +3,11 @@
 use signoff_core::id::RequestId;
 use signoff_core::policy::Grant;
 
-use crate::audit::{POLICY, ended, granted, policy_set};
+use crate::audit::{POLICY, ended, granted, noted, policy_set};
 use crate::people::assignee_after;
 use crate::{
     AddLink, ChangeConversation, ConversationFilter, ConversationRecord, Due, EndGrant, Happened,
-    Mark, Marked, Note, NoteLine, Noted, PolicyPut, PutPolicy, StoreError, User,
+    Mark, Marked, Note, NoteLine, Noted, PolicyPut, PutPolicy, StoreError, User, View,
 };
 
 use super::tables::Tables;
@@ -29,6 +29,10 @@ impl Tables {
         stored.request.deferred_until = deferred.or(stored.request.deferred_until);
         let (run, request) = (stored.run, stored.number);
         let marked = Marked::Done(Box::new(stored.request.clone()));
+        let tenant = stored.request.tenant.clone();
+        if let Some(said) = noted(&mark.what) {
+            self.add_audit_line(mark.at, mark.by.clone(), mark.request, tenant, said);
+        }
         let note = Note { at: mark.at, by: mark.by, what: mark.what };
         self.add_note(place, note);
         if let Some(until) = deferred {
@@ -107,6 +111,20 @@ impl Tables {
         let (tenant, said) = (self.requests[place].request.tenant.clone(), link.said());
         self.add_audit_line(link.at, link.by, link.request, tenant, said);
         Ok(())
+    }
+
+    pub(super) fn view(&mut self, view: View) -> Result<bool, StoreError> {
+        let Some(&place) = self.request_places.get(&view.request) else {
+            return Err(StoreError::UnknownRequest(view.request));
+        };
+        let key = (view.request.clone(), view.by.as_str().to_owned());
+        if self.views.get(&key).is_some_and(|seen| *seen >= view.version) {
+            return Ok(false);
+        }
+        self.views.insert(key, view.version);
+        let (tenant, said) = (self.requests[place].request.tenant.clone(), view.said());
+        self.add_audit_line(view.at, view.by, view.request, tenant, said);
+        Ok(true)
     }
 
     /// Keeps a conversation of which nothing was kept until now.

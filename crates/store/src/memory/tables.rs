@@ -10,7 +10,7 @@ use signoff_core::{Actor, Name, RequestId, RequestNo, RunId, Tenant};
 
 use super::events::Events;
 use super::pushes::Pushes;
-use crate::audit::{EXPIRED, REMINDED, clock_actor, judged, policy_actor, withdrawn};
+use crate::audit::{EXPIRED, REMINDED, clock_actor, escalated, judged, policy_actor, withdrawn};
 use crate::events::{audited, brought_along};
 use crate::people::Noted;
 use crate::{
@@ -36,6 +36,8 @@ pub(super) struct Tables {
     pub(super) timers_set: u64,
     pub(super) audit: Vec<AuditEntry>,
     pub(super) notes: Vec<NoteLine>,
+    /// The last version of a request that somebody opened.
+    pub(super) views: BTreeMap<(RequestId, String), u32>,
     pub(super) changes: u64,
     pub(super) users: BTreeMap<String, User>,
     /// In order of creation.
@@ -273,7 +275,12 @@ impl Tables {
             let StoredRequest { run, number, request, .. } = &self.requests[place];
             let (run, number, id) = (*run, *number, request.id.clone());
             let tenant = request.tenant.clone();
-            self.add_audit_line(now, clock_actor(), id, tenant, EXPIRED.to_owned());
+            let next = escalated(&request.body);
+            let (of, whose) = (id.clone(), tenant.clone());
+            self.add_audit_line(now, clock_actor(), of, whose, EXPIRED.to_owned());
+            if let Some(said) = next {
+                self.add_audit_line(now, clock_actor(), id, tenant, said);
+            }
             self.tell(place, Happened::Expired, now);
             self.give_input(run, Input::Expired { request: number });
         }

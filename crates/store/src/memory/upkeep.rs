@@ -123,6 +123,7 @@ impl Tables {
                 let request = self.requests[request].request.id.clone();
                 self.request_places.remove(&request);
                 self.notes.retain(|line| line.request != request);
+                self.views.retain(|(of, _), _| *of != request);
             }
             self.runs[place].entries = Vec::new();
             self.pushes.retain(|(run, _), _| *run != id);

@@ -20,6 +20,7 @@ use super::{
     PostgresStore, audit, conversations, create, decide, events, examine, journal, pushes,
     requests, rules, runs, timers, users,
 };
+use crate::audit::steered;
 use crate::encoded::{AppendEntries, CreateRun};
 use crate::entries::write_cursor;
 use crate::{
@@ -28,7 +29,7 @@ use crate::{
     Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
     NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
     RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
-    TakenIn, User, Wire,
+    TakenIn, User, View, Wire,
 };
 
 impl Store for PostgresStore {
@@ -68,9 +69,10 @@ impl Store for PostgresStore {
         &self,
         run: &RunId,
         input: Input,
-        _at: Timestamp,
+        at: Timestamp,
     ) -> BoxFuture<'static, Result<bool, StoreError>> {
-        self.submit(json(&input).map(|input| Deliver { run: run.clone(), input }))
+        let line = steered(&input);
+        self.submit(json(&input).map(|input| Deliver { run: run.clone(), input, line, at }))
     }
 
     fn decide(&self, decide: Decide) -> BoxFuture<'static, Result<Decided, StoreError>> {
@@ -273,6 +275,10 @@ impl Store for PostgresStore {
 
     fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>> {
         self.writer.submit(link)
+    }
+
+    fn view(&self, view: View) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(view)
     }
 
     fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>> {

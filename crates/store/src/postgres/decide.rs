@@ -21,7 +21,7 @@ use super::text::Text;
 use super::timers::{drop_timer, set_timer};
 use super::touches::Touches;
 use super::users::{add_note, notes};
-use crate::audit::{EXPIRED, REMINDED, clock_actor, voted};
+use crate::audit::{EXPIRED, REMINDED, clock_actor, escalated, voted};
 use crate::contract::{as_given, in_turn};
 use crate::links::by_link;
 use crate::people::{Noted, votes_with};
@@ -256,7 +256,11 @@ pub(super) async fn expire(
     if batch.write(sql, &[&found.no]).await? == 1 {
         drop_timer(batch, found.run, &Due::Request { request: found.number }).await?;
         let (request, tenant) = (found.request.id.clone(), found.request.tenant.clone());
-        add_line(batch, now, clock_actor(), request, tenant, EXPIRED.to_owned());
+        let (of, whose) = (request.clone(), tenant.clone());
+        add_line(batch, now, clock_actor(), of, whose, EXPIRED.to_owned());
+        if let Some(said) = escalated(&found.request.body) {
+            add_line(batch, now, clock_actor(), request, tenant, said);
+        }
         tell(batch, found.run, found.number, Happened::Expired, now);
         give_input(batch, found.run, &input).await?;
     }

@@ -5,6 +5,7 @@ use signoff_core::time::Timestamp;
 use signoff_core::{RequestNo, RunId};
 use tokio_postgres::Error;
 
+use super::audit::add_line;
 use super::batch::Batch;
 use super::columns::{Columns as _, read, stored};
 use super::conn::Conn;
@@ -15,7 +16,7 @@ use super::numbers::Numbered;
 use super::text::Text;
 use super::touches::Touches;
 use crate::events::FORGOTTEN_AFTER;
-use crate::{Happened, MoveWebhook, Posted, RequestEvent, StoreError, TakeWebhook};
+use crate::{Happened, MoveWebhook, Notified, Posted, RequestEvent, StoreError, TakeWebhook};
 
 /// Events that a batch adds.
 #[derive(Debug, Default)]
@@ -172,6 +173,11 @@ impl Command for MoveWebhook {
         if moved == 1 {
             if let Some(posted) = &self.posted {
                 keep(batch, &self.name, posted).await?;
+            }
+            if let Some(told) = &self.told {
+                let (request, tenant) = (told.request.clone(), told.tenant.clone());
+                let teller = Notified::teller(&self.name);
+                add_line(batch, self.now, teller, request, tenant, told.said());
             }
             let sql = "DELETE FROM events WHERE no <=
                 (SELECT min(cursor) FROM webhooks WHERE lease_until > $1)";

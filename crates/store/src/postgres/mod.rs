@@ -48,6 +48,7 @@ mod timers;
 mod tls;
 mod touches;
 mod users;
+mod views;
 mod wait;
 mod wave;
 mod wire;

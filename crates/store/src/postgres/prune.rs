@@ -107,7 +107,9 @@ async fn remove(
         });
     }
     if !prune.dry_run {
-        for table in ["journal", "snapshots", "requests", "inputs", "timers", "notes", "pushes"] {
+        for table in
+            ["journal", "snapshots", "requests", "inputs", "timers", "notes", "views", "pushes"]
+        {
             let sql = format!("DELETE FROM {table} WHERE run = ANY($1)");
             batch.write(&sql, &[&numbers]).await?;
         }

@@ -5,6 +5,7 @@ use signoff_core::time::Timestamp;
 use signoff_core::{Actor, RequestId, RequestNo, RunId};
 use tokio_postgres::Row;
 
+use super::audit::add_line;
 use super::batch::Batch;
 use super::columns::{Columns as _, stored};
 use super::conn::Conn;
@@ -16,7 +17,7 @@ use super::requests::{StoredRequest, by_id};
 use super::text::Text;
 use super::timers::set_timer;
 use super::touches::Touches;
-use crate::audit::clock_actor;
+use crate::audit::{clock_actor, noted as noted_line};
 use crate::people::assignee_after;
 use crate::{Due, Happened, Mark, Marked, Note, NoteLine, Noted, StoreError, User};
 
@@ -113,6 +114,10 @@ impl Command for Mark {
         let sql = "UPDATE requests SET assignee = $2 WHERE no = $1";
         batch.write(sql, &[&found.no, &assignee]).await?;
         add_note(batch, found.run, found.number, self.at, &self.by, &self.what).await?;
+        if let Some(said) = noted_line(&self.what) {
+            let (request, tenant) = (self.request.clone(), found.request.tenant.clone());
+            add_line(batch, self.at, self.by.clone(), request, tenant, said);
+        }
         if let Noted::Deferred { until, .. } = &self.what {
             put_off(batch, found.no, Some(*until)).await?;
             found.request.deferred_until = Some(*until);

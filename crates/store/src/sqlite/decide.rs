@@ -17,7 +17,7 @@ use super::rules::add_grant;
 use super::timers::{drop_timer, set_timer};
 use super::users::{add_note, notes};
 use super::writer::{Command, Stop};
-use crate::audit::{EXPIRED, REMINDED, clock_actor, voted};
+use crate::audit::{EXPIRED, REMINDED, clock_actor, escalated, voted};
 use crate::contract::{as_given, in_turn};
 use crate::links::by_link;
 use crate::people::{Noted, votes_with};
@@ -224,7 +224,17 @@ pub(super) fn expire(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
         drop_timer(db, found.run, &Due::Request { request: found.number })?;
         let request = found.request.id.clone();
         let tenant = found.request.tenant.clone();
-        add_audit_line(db, now, clock_actor(), request, tenant, EXPIRED.to_owned())?;
+        add_audit_line(
+            db,
+            now,
+            clock_actor(),
+            request.clone(),
+            tenant.clone(),
+            EXPIRED.to_owned(),
+        )?;
+        if let Some(said) = escalated(&found.request.body) {
+            add_audit_line(db, now, clock_actor(), request, tenant, said)?;
+        }
         tell(db, found.run, found.number, Happened::Expired, now)?;
         db.give_input(found.run, &input)?;
     }

@@ -6,10 +6,11 @@ use signoff_core::time::Timestamp;
 use signoff_core::{RequestNo, RunId};
 
 use super::db::Db;
+use super::decide::add_audit_line;
 use super::error::{read, stored};
 use super::writer::{Command, Stop};
 use crate::events::FORGOTTEN_AFTER;
-use crate::{Happened, MoveWebhook, Posted, RequestEvent, StoreError, TakeWebhook};
+use crate::{Happened, MoveWebhook, Notified, Posted, RequestEvent, StoreError, TakeWebhook};
 
 /// Tells of a request, if there is anybody to be told.
 pub(super) fn tell(
@@ -140,6 +141,11 @@ impl Command for MoveWebhook {
         if moved == 1 {
             if let Some(posted) = &self.posted {
                 keep(db, &self.name, posted)?;
+            }
+            if let Some(told) = &self.told {
+                let (request, tenant) = (told.request.clone(), told.tenant.clone());
+                let teller = Notified::teller(&self.name);
+                add_audit_line(db, self.now, teller, request, tenant, told.said())?;
             }
             db.connection
                 .prepare_cached(

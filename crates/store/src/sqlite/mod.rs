@@ -33,6 +33,7 @@ mod runs;
 mod take_in;
 mod timers;
 mod users;
+mod views;
 mod writer;
 
 #[cfg(test)]
@@ -63,6 +64,7 @@ use self::readers::Readers;
 use self::timers::FireDue;
 use self::users::{PutUser, RemoveUser};
 use self::writer::{Command, Writer};
+use crate::audit::steered;
 use crate::encoded::{AppendEntries, CreateRun};
 use crate::entries::write_cursor;
 use crate::{
@@ -71,7 +73,7 @@ use crate::{
     Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
     NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
     RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
-    TakenIn, User,
+    TakenIn, User, View,
 };
 
 /// Runs in a `SQLite` file.
@@ -190,9 +192,10 @@ impl Store for SqliteStore {
         &self,
         run: &RunId,
         input: Input,
-        _at: Timestamp,
+        at: Timestamp,
     ) -> BoxFuture<'static, Result<bool, StoreError>> {
-        self.submit(json(&input).map(|input| Deliver { run: run.clone(), input }))
+        let line = steered(&input);
+        self.submit(json(&input).map(|input| Deliver { run: run.clone(), input, line, at }))
     }
 
     fn decide(&self, decide: Decide) -> BoxFuture<'static, Result<Decided, StoreError>> {
@@ -392,6 +395,10 @@ impl Store for SqliteStore {
 
     fn add_link(&self, link: AddLink) -> BoxFuture<'static, Result<(), StoreError>> {
         self.writer.submit(link)
+    }
+
+    fn view(&self, view: View) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(view)
     }
 
     fn secret(&self, name: &str, new: String) -> BoxFuture<'static, Result<String, StoreError>> {

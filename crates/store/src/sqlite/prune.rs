@@ -108,7 +108,8 @@ impl Prune {
             return Ok(());
         }
         for (no, id, ..) in &runs {
-            for table in ["journal", "snapshots", "requests", "inputs", "timers", "notes", "pushes"]
+            for table in
+                ["journal", "snapshots", "requests", "inputs", "timers", "notes", "views", "pushes"]
             {
                 db.connection
                     .prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?

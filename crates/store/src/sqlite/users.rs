@@ -6,12 +6,13 @@ use signoff_core::time::Timestamp;
 use signoff_core::{Actor, RequestId, RequestNo, RunId};
 
 use super::db::Db;
+use super::decide::add_audit_line;
 use super::error::{json, parse, read, stored};
 use super::events::tell;
 use super::requests::{StoredRequest, by_id};
 use super::timers::set_timer;
 use super::writer::{Command, Stop};
-use crate::audit::clock_actor;
+use crate::audit::{clock_actor, noted as noted_line};
 use crate::people::assignee_after;
 use crate::{Due, Happened, Mark, Marked, Note, NoteLine, Noted, StoreError, User};
 
@@ -92,6 +93,10 @@ impl Command for Mark {
             .prepare_cached("UPDATE requests SET assignee = ?2 WHERE no = ?1")?
             .execute(params![found.no, found.request.assignee.as_ref().map(Actor::as_str)])?;
         add_note(db, found.run, found.number, self.at, &self.by, &self.what)?;
+        if let Some(said) = noted_line(&self.what) {
+            let (request, tenant) = (self.request.clone(), found.request.tenant.clone());
+            add_audit_line(db, self.at, self.by.clone(), request, tenant, said)?;
+        }
         if let Noted::Deferred { until, .. } = &self.what {
             put_off(db, found.no, Some(*until))?;
             found.request.deferred_until = Some(*until);

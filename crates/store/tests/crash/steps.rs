@@ -169,7 +169,7 @@ pub async fn make(store: &Arc<dyn Store>, held: &mut Held, step: &str) {
         "remove a push" => assert!(store.remove_push(&run("works"), &"two".into()).await.unwrap()),
         "webhook told" => {
             let (name, node) = ("ops".into(), node(VICTIM));
-            let moved = MoveWebhook { name, node, to: 1, now: at(70), posted: None };
+            let moved = MoveWebhook { name, node, to: 1, now: at(70), posted: None, told: None };
             assert!(store.move_webhook(moved).await.unwrap());
         }
         "policy" => {

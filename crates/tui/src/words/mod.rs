@@ -6,6 +6,6 @@ mod time;
 mod value;
 
 pub use journal::{JournalReader, What};
-pub use request::{decision, facts, kind_title, unanswered};
+pub use request::{decision, facts, kind_title};
 pub use time::{ago, rough, until};
 pub use value::{fields, inline, plain};

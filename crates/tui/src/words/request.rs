@@ -1,8 +1,8 @@
 //! Requests and decisions in a few words.
 
 use serde_json::Value;
+use signoff_core::Decision;
 use signoff_core::request::RequestKind;
-use signoff_core::{Decision, Unanswered};
 
 use super::value::{fields, inline};
 use crate::text::short;
@@ -41,21 +41,6 @@ pub fn decision(decision: &Decision) -> String {
         Decision::Skip { reason } => with("skipped", reason),
         Decision::Rollback { feedback } => with("to be undone", feedback),
         Decision::Abort { reason } => with("aborted", reason),
-    }
-}
-
-/// What follows if nobody decides in time, in a few words.
-pub fn unanswered(then: Unanswered) -> &'static str {
-    match then {
-        Unanswered::Deny => "it is denied",
-        Unanswered::Skip => "it is skipped",
-        Unanswered::Pause => "the run is paused",
-        Unanswered::Abort => "the run ends",
-        Unanswered::Escalate => "others are asked",
-        Unanswered::Approve => "it counts as approved",
-        Unanswered::Default => "a default answer counts",
-        Unanswered::Continue => "it goes on without an answer",
-        Unanswered::Fail => "it stays failed",
     }
 }
 

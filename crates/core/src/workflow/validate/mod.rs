@@ -5,6 +5,7 @@
 
 mod agents;
 mod conversations;
+mod costs;
 mod cycles;
 mod graph;
 mod phases;
@@ -53,6 +54,7 @@ pub(super) fn problems(workflow: &Workflow, known: &Known<'_>, whole: bool) -> V
     check.names();
     check.limits();
     check.gates();
+    check.costs();
     check.sections();
     check.agents();
     check.schemas();

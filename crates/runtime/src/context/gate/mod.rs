@@ -28,7 +28,7 @@ use signoff_core::{Actor, Effects, Name, RequestNo, ToolSpec};
 use signoff_tools::Tool;
 
 pub(crate) use self::question::Changed;
-use self::question::{Meant, denied, meant, within};
+use self::question::{Meant, Turn, denied, meant};
 use super::dispatch::unfit;
 use super::{Context, Effect};
 use crate::rules::Rules;
@@ -159,6 +159,11 @@ impl Context {
         Ok(judged)
     }
 
+    /// What the workflow says that a call costs.
+    fn cost(&self, tool: &str, arguments: &Value) -> Option<Value> {
+        Some(self.cell.definition.workflow.costs.get(tool)?.of(arguments))
+    }
+
     async fn clear_subject(
         &self,
         subject: &Subject<'_>,
@@ -167,9 +172,12 @@ impl Context {
         let Subject { key, .. } = *subject;
         let mut changed: Option<Changed> = None;
         let mut agreed = Agreed::default();
-        let (mut stage, mut paused) = (0, false);
+        let (mut stage, mut paused, mut first) = (0, false, String::new());
         for n in 1..=MAX_ASKS {
             let question = format!("{key}#gate{n}");
+            if stage == 0 {
+                first.clone_from(&question);
+            }
             let now = changed.as_ref().map_or(arguments, |changed| &changed.arguments);
             let mut body = RequestBody::input("");
             if !self.was_asked(&question) {
@@ -208,9 +216,15 @@ impl Context {
                 {
                     body.preview = preview;
                 }
-                if let Some(within) = within(&judged, stage).filter(|_| !paused) {
-                    let asked_at = self.now(&format!("{question}@")).await?;
-                    body.due(asked_at.plus(within), then.into());
+                if let Some(cost) = self.cost(&subject.spec.name, now) {
+                    if !body.preview.is_object() {
+                        body.preview = json!({});
+                    }
+                    body.preview["cost"] = cost;
+                }
+                if !paused {
+                    let turn = Turn { stage, key: &question, first: &first };
+                    self.set_due(&mut body, &judged, turn, then.into()).await?;
                 }
             }
             let answer = self.ask(&question, body).await?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use signoff_core::journal::ErrorInfo;
-use signoff_core::policy::{Action, ActionKind, Judgement, OnTimeout};
+use signoff_core::policy::{Action, ActionKind, Clock, Judgement, OnTimeout, share_of};
 use signoff_core::request::{RequestBody, Risk};
 use signoff_core::state::Answer;
 use signoff_core::{Actor, Decision, DecisionKind, RequestKind, Span, ToolSpec, Unanswered};
@@ -15,6 +15,17 @@ pub(crate) struct Changed {
     pub(crate) arguments: Value,
     /// Nobody, if only what was shown was pinned.
     pub(crate) by: Option<Actor>,
+}
+
+/// Whose turn it is to be asked.
+#[derive(Clone, Copy)]
+pub(super) struct Turn<'a> {
+    /// How many have been asked before them.
+    pub(super) stage: usize,
+    /// The key of the question to them.
+    pub(super) key: &'a str,
+    /// The key of the question to the first.
+    pub(super) first: &'a str,
 }
 
 /// What an answer means for the call.
@@ -85,15 +96,13 @@ impl Context {
         body: RequestBody,
         judged: &Judgement,
     ) -> Result<(Answer, OnTimeout), ErrorInfo> {
-        let mut stage = 0;
+        let (mut stage, first) = (0, key);
         loop {
             let key = if stage == 0 { key.to_owned() } else { format!("{key}^{stage}") };
             let mut asked = body.clone();
             let on_timeout = self.address(&mut asked, judged, stage);
-            if let Some(within) = within(judged, stage) {
-                let asked_at = self.now(&format!("{key}@")).await?;
-                asked.due(asked_at.plus(within), unanswered(on_timeout, &asked.allowed));
-            }
+            let then = unanswered(on_timeout, &asked.allowed);
+            self.set_due(&mut asked, judged, Turn { stage, key: &key, first }, then).await?;
             let answer = self.ask(&key, asked.clone()).await?;
             match (&answer, on_timeout) {
                 (Answer::Expired, OnTimeout::Escalate) => stage += 1,
@@ -105,6 +114,27 @@ impl Context {
                 _ => return Ok((answer, on_timeout)),
             }
         }
+    }
+
+    /// Says by when those whose turn it is must have answered, and when they are reminded.
+    pub(super) async fn set_due(
+        &self,
+        asked: &mut RequestBody,
+        judged: &Judgement,
+        turn: Turn<'_>,
+        then: Unanswered,
+    ) -> Result<(), ErrorInfo> {
+        let Some(within) = within(judged, turn.stage) else { return Ok(()) };
+        let asked_at = self.now(&format!("{}@", turn.key)).await?;
+        let from = match judged.clock {
+            Clock::Shared if turn.stage > 0 => self.now(&format!("{}@", turn.first)).await?,
+            _ => asked_at,
+        };
+        let due = from.plus(within);
+        asked.due(due, then);
+        let share = judged.remind_share.map(|share| share_of(due.since(asked_at), share));
+        asked.remind = asked.remind.into_iter().chain(share).min();
+        Ok(())
     }
 
     /// Puts the question to those whose turn it is. What happens if they do not answer.
@@ -158,7 +188,7 @@ fn unanswered(on_timeout: OnTimeout, allowed: &[DecisionKind]) -> Unanswered {
 }
 
 /// How long those of a stage have.
-pub(super) fn within(judged: &Judgement, stage: usize) -> Option<Span> {
+fn within(judged: &Judgement, stage: usize) -> Option<Span> {
     let own = judged.escalation.get(stage.wrapping_sub(1)).and_then(|stage| stage.within);
     own.or_else(|| judged.within.map(|(within, _)| within))
 }

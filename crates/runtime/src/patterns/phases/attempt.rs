@@ -58,7 +58,7 @@ impl Work<'_> {
                         self.remark(place, Timing::Error, by, feedback);
                     }
                     Answer::Decided { decision: Decision::Skip { reason }, by } => {
-                        self.remark(place, Timing::Error, by, reason);
+                        self.note(place, Timing::Error, by, reason);
                         return Ok(Tried { result: None, attempts: attempt });
                     }
                     Answer::Decided { decision, .. } => return Err(meaningless(&decision)),
@@ -80,13 +80,13 @@ impl Work<'_> {
     async fn work_on(&self, at: &str, told: &Told<'_>) -> Result<Value, ErrorInfo> {
         let settings = &self.settings.control;
         let Some(controller) = &settings.controller else {
-            let message = json!({ BRIEF: self.worker_brief(told, &[], None) });
+            let message = json!({ BRIEF: self.worker_brief(&told.step.agent, told, &[], None) });
             let output = self.ctx.invoke(&format!("work{at}"), &told.step.agent, message).await?;
             return succeeded(&output);
         };
         let mut turns: Vec<(String, Value)> = Vec::new();
         for turn in 1..=settings.max_turns {
-            let message = json!({ BRIEF: self.controller_brief(told, &turns) });
+            let message = json!({ BRIEF: self.controller_brief(controller, told, &turns) });
             let choice =
                 self.ctx.invoke(&format!("choose{at}.{turn}"), controller, message).await?;
             let instruction = choice["instruction"].as_str().unwrap_or_default();
@@ -95,7 +95,8 @@ impl Work<'_> {
                 let last = turns.pop().map(|(_, output)| output);
                 return Ok(last.unwrap_or_else(|| instruction.into()));
             }
-            let message = json!({ BRIEF: self.worker_brief(told, &turns, Some(instruction)) });
+            let brief = self.worker_brief(next, told, &turns, Some(instruction));
+            let message = json!({ BRIEF: brief });
             let output = self.ctx.invoke(&format!("work{at}.{turn}"), next, message).await?;
             turns.push((next.to_owned(), succeeded(&output)?));
         }

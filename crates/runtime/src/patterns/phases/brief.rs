@@ -47,32 +47,43 @@ impl Work<'_> {
         if let Some(comments) = comments {
             let _ = writeln!(brief, "\nThe reviewer says: {comments}");
         }
-        self.feedback(&mut brief);
+        self.feedback(&mut brief, &self.settings.planning.planner);
         brief
     }
 
-    pub(super) fn reviewer_brief(&self, improved: Option<&str>, plan: &Plan) -> String {
+    pub(super) fn reviewer_brief(
+        &self,
+        reviewer: &str,
+        improved: Option<&str>,
+        plan: &Plan,
+    ) -> String {
         let mut brief = beginning(improved);
         let _ = write!(
             brief,
             "Is this plan good enough to be shown to a person?\n{}",
             plan.listed(|_| "")
         );
-        self.feedback(&mut brief);
+        self.feedback(&mut brief, reviewer);
         brief
     }
 
-    pub(super) fn controller_brief(&self, told: &Told<'_>, turns: &[(String, Value)]) -> String {
+    pub(super) fn controller_brief(
+        &self,
+        controller: &str,
+        told: &Told<'_>,
+        turns: &[(String, Value)],
+    ) -> String {
         let mut brief = step_brief(told, turns);
         let workers = self.settings.control.workers.join(", ");
         let _ = writeln!(brief, "\nWho works on this step next: {workers}? Or is it done: {END}?");
-        self.feedback(&mut brief);
+        self.feedback(&mut brief, controller);
         brief
     }
 
     /// `turns` is what others gave on the same step.
     pub(super) fn worker_brief(
         &self,
+        worker: &str,
         told: &Told<'_>,
         turns: &[(String, Value)],
         instruction: Option<&str>,
@@ -81,12 +92,14 @@ impl Work<'_> {
         if let Some(instruction) = instruction.filter(|text| !text.is_empty()) {
             let _ = writeln!(brief, "\nThe controller says: {instruction}");
         }
-        self.feedback(&mut brief);
+        self.feedback(&mut brief, worker);
         brief
     }
 
-    fn feedback(&self, brief: &mut String) {
-        if let Some(said) = told(&self.ctx.feedback(), self.settings.feedback as usize) {
+    fn feedback(&self, brief: &mut String, agent: &str) {
+        let mut said = self.ctx.feedback();
+        said.retain(|item| item.is_for(agent));
+        if let Some(said) = told(&said, self.settings.told_tokens()) {
             let _ = write!(
                 brief,
                 "\nWhat people said, newest first. It counts more than the plan:\n{said}"

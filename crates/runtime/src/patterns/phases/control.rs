@@ -119,20 +119,20 @@ impl Work<'_> {
         };
         match decision {
             Decision::Approve { note, .. } => {
-                self.remark(place, Timing::Before, by, note);
+                self.note(place, Timing::Before, by, note);
                 Ok(Before::Do(step.clone()))
             }
             Decision::Edit { value, note } => {
                 let edited: Step = serde_json::from_value(value).map_err(|error| {
                     ErrorInfo::new("output_invalid", format!("this is not a step: {error}"))
                 })?;
-                self.remark(place, Timing::Before, by, note);
+                self.note(place, Timing::Before, by, note);
                 let action = self.before_action(place, &edited);
                 self.must_not_be_denied(&format!("{key}/edited"), action).await?;
                 Ok(Before::Do(edited))
             }
             Decision::Skip { reason } => {
-                self.remark(place, Timing::Before, by, reason);
+                self.note(place, Timing::Before, by, reason);
                 Ok(Before::Skip)
             }
             Decision::Revise { feedback } => {
@@ -175,11 +175,11 @@ impl Work<'_> {
         }
         match decision {
             Decision::Skip { reason } => {
-                self.remark(place, Timing::After, by, reason);
+                self.note(place, Timing::After, by, reason);
                 Ok(After::Skip)
             }
             Decision::Approve { note, .. } => {
-                self.remark(place, Timing::After, by, note);
+                self.note(place, Timing::After, by, note);
                 Ok(After::GoOn)
             }
             Decision::Redo { feedback } => {
@@ -195,7 +195,14 @@ impl Work<'_> {
         }
     }
 
-    /// Keeps what was said about a step, if anything was.
+    /// Keeps what was said with a yes, or about leaving a step out: it counts from then on.
+    pub(super) fn note(&self, place: Place<'_>, timing: Timing, by: Actor, text: Option<String>) {
+        if let Some(text) = text {
+            self.ctx.keep(FeedbackScope::Run, Some(place.n), timing, by, text);
+        }
+    }
+
+    /// Keeps what is to be done otherwise in a step, if that was said: it counts until the step is over.
     pub(super) fn remark(&self, place: Place<'_>, timing: Timing, by: Actor, text: Option<String>) {
         if let Some(text) = text {
             self.ctx.keep(FeedbackScope::Step, Some(place.n), timing, by, text);

@@ -104,7 +104,7 @@ impl Work<'_> {
             else {
                 break;
             };
-            let brief = self.reviewer_brief(improved, plan);
+            let brief = self.reviewer_brief(reviewer, improved, plan);
             let key = format!("check{round}.{revision}.{n}");
             let output = self.ctx.invoke(&key, reviewer, json!({ BRIEF: brief })).await?;
             comments = output["comments"].as_str().map(str::to_owned);

@@ -202,6 +202,9 @@ impl Work<'_> {
         let latest = all.iter().rev().take(SHOWN).map(|item| {
             let mut shown = json!(item.given);
             shown["at"] = item.at.rfc3339().into();
+            if let Some(expires) = item.given.expires {
+                shown["expires"] = expires.rfc3339().into();
+            }
             shown
         });
         latest.collect()

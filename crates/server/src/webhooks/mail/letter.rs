@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 use signoff_core::visible::{self, Secrets};
+use signoff_core::workflow::cost_in_words;
 
 use crate::webhooks::audited::Audited;
 use crate::webhooks::channel::News;
-use crate::webhooks::words::{cut, head, settled};
+use crate::webhooks::words::{cut, head, settled, unanswered};
 
 /// The longest subject, in characters.
 const SUBJECT: usize = 150;
@@ -199,6 +200,9 @@ fn preview(preview: &Value) -> String {
             let _ = writeln!(text, "{}", written(part));
         }
     }
+    if let Some(cost) = cost_in_words(&preview["cost"]) {
+        let _ = writeln!(text, "cost: {cost}");
+    }
     if let Some(words) = preview["argv"].as_array() {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         let _ = writeln!(text, "{}", words.join(" "));
@@ -224,6 +228,9 @@ fn facts(request: &Value) -> String {
         if let Some(fact) = request[name].as_str() {
             let _ = writeln!(text, "{label}: {fact}");
         }
+    }
+    if let Some(then) = unanswered(request) {
+        let _ = writeln!(text, "if nobody answers by then: {then}");
     }
     if let Some(at) = request["decision"]["at"].as_str() {
         let _ = writeln!(text, "decided at: {at}");

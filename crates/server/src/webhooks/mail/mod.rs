@@ -61,7 +61,8 @@ struct Progress {
     event: String,
     /// Who has got it, or never will.
     done: BTreeSet<String>,
-    sent: usize,
+    /// Who has got it.
+    reached: BTreeSet<String>,
     /// Links that were made for it, each for a version of the request.
     links: BTreeMap<String, (u32, String)>,
 }
@@ -119,8 +120,16 @@ impl Channel for Mail {
         &self.name
     }
 
+    fn kind(&self) -> &'static str {
+        "mail"
+    }
+
     fn filter(&self) -> &Filter {
         &self.filter
+    }
+
+    fn reached(&self, event: &str) -> Vec<String> {
+        self.progress(event, |progress| progress.reached.iter().cloned().collect())
     }
 
     fn tell<'a>(&'a self, news: &'a News, desk: &'a Desk) -> BoxFuture<'a, Outcome> {
@@ -170,8 +179,8 @@ impl Mail {
             }
             match self.send_to(&reader, about, desk).await {
                 Sent::Taken => self.progress(event, |progress| {
-                    progress.done.insert(reader.label);
-                    progress.sent += 1;
+                    progress.done.insert(reader.label.clone());
+                    progress.reached.insert(reader.label);
                 }),
                 Sent::Never(problem) => {
                     let reader = reader.label;
@@ -189,7 +198,7 @@ impl Mail {
                 Sent::Down(problem) => return Outcome::Later(problem),
             }
         }
-        let sent = self.progress(event, |progress| progress.sent);
+        let sent = self.progress(event, |progress| progress.reached.len());
         match (later, never) {
             (Some(problem), _) => Outcome::Later(problem),
             (None, Some(problem)) if sent == 0 => Outcome::Refused(problem),

@@ -74,6 +74,11 @@ impl Refused {
 }
 
 impl Bot {
+    /// Where it posts.
+    pub(super) fn channel(&self) -> &str {
+        &self.channel
+    }
+
     pub(super) fn new(
         config: &SlackConfig,
         env: &impl Fn(&str) -> Option<String>,

@@ -1,10 +1,11 @@
 //! A request as a card, in the blocks that Slack knows.
 
 use serde_json::{Value, json};
+use signoff_core::workflow::cost_in_words;
 
 use super::News;
 use crate::webhooks::audited::Audited;
-use crate::webhooks::words::{cut, head, settled};
+use crate::webhooks::words::{cut, head, settled, unanswered};
 
 /// The longest header and button, in characters.
 const HEADER: usize = 150;
@@ -31,6 +32,9 @@ pub(super) fn card(news: &News, link: Option<&str>) -> Value {
         let text = format!("*What would happen:* {}", escaped(&cut(summary, SECTION)));
         blocks.push(section(&text));
     }
+    if let Some(cost) = cost_in_words(&request["preview"]["cost"]) {
+        blocks.push(section(&format!("*Cost:* {}", escaped(&cut(&cost, SECTION)))));
+    }
     let why: Vec<&str> =
         request["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !why.is_empty() {
@@ -41,6 +45,9 @@ pub(super) fn card(news: &News, link: Option<&str>) -> Value {
         if let Some(fact) = request[name].as_str() {
             facts.push(format!("{label} {}", escaped(&cut(fact, HEADER))));
         }
+    }
+    if let Some(then) = unanswered(request) {
+        facts.push(format!("if nobody answers by then, {then}"));
     }
     let facts = facts.join(" · ");
     blocks.push(json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": facts }] }));

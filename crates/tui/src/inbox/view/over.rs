@@ -32,7 +32,9 @@ impl Inbox {
         let Some(bulk) = &self.bulk else { return };
         let theme = self.theme;
         let verb = if bulk.approve { "Approve" } else { "Deny" };
-        let title = format!(" {verb} {} requests? ", bulk.covers.len());
+        let covers = bulk.covers.len();
+        let things = if covers == 1 { "request" } else { "requests" };
+        let title = format!(" {verb} {covers} {things}? ");
         let columns = usize::from(area.width).saturating_sub(6);
         let covers = bulk
             .covers
