@@ -28,6 +28,7 @@ mod rules;
 mod scoped;
 mod sqlite;
 mod upkeep;
+mod what_waits;
 mod wire;
 
 pub use audit::hex_sha256;
@@ -51,5 +52,5 @@ pub use pushes::{MovePush, NextPush, Push, PutPush, TakePushes, Told};
 pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};
-pub use upkeep::{Examined, Prune, Pruned, PrunedRun};
+pub use upkeep::{Duty, Examined, Prune, Pruned, PrunedRun, TakeDuty};
 pub use wire::{LONGEST_WORD, Wire};

@@ -21,7 +21,7 @@ use signoff_store::{
     Examined, Lease, LoadedRun, Mark, Marked, MemoryStore, MoveOut, MovePush, MoveWebhook, NewRun,
     NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush,
     RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn,
-    TakePushes, TakeWebhook, TakenIn, User,
+    TakeDuty, TakePushes, TakeWebhook, TakenIn, User,
 };
 
 use super::dice::Dice;
@@ -481,6 +481,10 @@ impl Store for Faulty {
 
     fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
         self.disk.store.prune(prune)
+    }
+
+    fn take_duty(&self, take: TakeDuty) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.take_duty(take)
     }
 
     fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {

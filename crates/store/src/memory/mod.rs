@@ -27,7 +27,7 @@ use crate::{
     EndGrant, Ends, Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook,
     NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy,
     PutPush, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn,
-    TakePushes, TakeWebhook, TakenIn, User,
+    TakeDuty, TakePushes, TakeWebhook, TakenIn, User,
 };
 
 /// Runs in memory.
@@ -439,6 +439,10 @@ impl Store for MemoryStore {
 
     fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
         self.change(|tables| Ok(tables.prune(&prune)))
+    }
+
+    fn take_duty(&self, take: TakeDuty) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| Ok(tables.take_duty(take)))
     }
 
     fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {

@@ -16,6 +16,7 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { name: "first", sql: include_str!("migrations/0001_first.sql") },
     Migration { name: "posts", sql: include_str!("migrations/0002_posts.sql") },
+    Migration { name: "duties", sql: include_str!("migrations/0003_duties.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -19,6 +19,7 @@ mod conversations;
 mod create;
 mod decide;
 mod deliver;
+mod duties;
 mod error;
 mod events;
 mod examine;

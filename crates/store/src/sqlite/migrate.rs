@@ -24,6 +24,7 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0008_siblings_and_deferrals.sql"),
     },
     Migration { name: "posts", sql: include_str!("migrations/0009_posts.sql") },
+    Migration { name: "duties", sql: include_str!("migrations/0010_duties.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
