@@ -52,15 +52,20 @@ impl Roster {
         self.patience.judge(self.clock.now(), self.renew_every())
     }
 
-    /// Runs that are ready and that nobody has driven at `since`, which may lie in the past. They are ours now.
-    pub(crate) async fn find(
+    /// Runs that are ready and that nobody drives. They are ours now.
+    pub(crate) async fn find(&self, scope: Scope, limit: usize) -> Result<Vec<Lease>, StoreError> {
+        self.find_free_at(scope, self.clock.now(), limit).await
+    }
+
+    /// The same, of those that nobody drove at a point in time any more, which may have passed.
+    pub(crate) async fn find_free_at(
         &self,
         scope: Scope,
-        since: Timestamp,
+        at: Timestamp,
         limit: usize,
     ) -> Result<Vec<Lease>, StoreError> {
-        let ttl = Span(self.ttl.0.saturating_add(self.clock.now().since(since).0));
-        self.store.claim(scope, &self.node, since, ttl, limit).await
+        let ttl = Span(self.ttl.0.saturating_add(self.clock.now().since(at).0));
+        self.store.claim(scope, &self.node, at, ttl, limit).await
     }
 
     /// This run, if it is ready and nobody drives it.

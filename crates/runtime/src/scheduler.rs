@@ -21,13 +21,13 @@ impl Engine {
         self.look(scope, self.inner.clock.now()).await
     }
 
-    /// The same, with leases of others that had run out at `since`.
-    async fn look(&self, scope: &Scope, since: Timestamp) -> Result<usize, StoreError> {
+    /// The same, where of leases of others those count as over that were at `free_at`.
+    async fn look(&self, scope: &Scope, free_at: Timestamp) -> Result<usize, StoreError> {
         let engine = &self.inner;
         let now = engine.clock.now();
         while engine.roster.fire_due(BATCH).await? == BATCH {}
         engine.keep_own(now).await?;
-        let leases = engine.roster.find(scope.clone(), since, BATCH).await?;
+        let leases = engine.roster.find_free_at(scope.clone(), free_at, BATCH).await?;
         let found = leases.len();
         for lease in leases {
             engine.spawn(lease);

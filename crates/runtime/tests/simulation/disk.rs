@@ -20,8 +20,8 @@ use signoff_store::{
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
     Examined, Lease, LoadedRun, Mark, Marked, MemoryStore, MoveOut, MovePush, MoveWebhook, NewRun,
     NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush,
-    RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn,
-    TakeDuty, TakePushes, TakeWebhook, TakenIn, User,
+    RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn,
+    TakePushes, TakeWebhook, TakenIn, User,
 };
 
 use super::dice::Dice;
