@@ -16,8 +16,8 @@ use crate::{
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
     Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
     NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
-    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn, TakePushes, TakeWebhook,
-    TakenIn, User, entries,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn, TakePushes,
+    TakeWebhook, TakenIn, User, entries,
 };
 
 /// The store as `tenant` sees it.

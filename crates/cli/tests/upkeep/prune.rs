@@ -127,7 +127,9 @@ async fn of_several_nodes_one_removes_what_is_over() {
     assert_ne!(sql("SELECT lease_node FROM duties"), holder);
     let audit = left.read("/v1/audit").await;
     let lines = audit["data"].as_array().unwrap();
-    let removals = lines.iter().filter(|line| line["by"] == "system" && line["request"].as_str().unwrap().contains(&run));
+    let removals = lines
+        .iter()
+        .filter(|line| line["by"] == "system" && line["request"].as_str().unwrap().contains(&run));
     assert_eq!(removals.count(), 1, "{audit}");
     drop(left.stop().exits(0));
 }

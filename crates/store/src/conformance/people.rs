@@ -108,7 +108,10 @@ pub async fn what_waits_is_counted_for_each_tenant(store: Arc<dyn Store>) {
             let id = ask_for(&store, &format!("{tenant}-{n}"), tenant.clone()).await;
             let what = Noted::Deferred { until: at(90_000), text: None };
             if n % 2 == 0 && *tenant != other {
-                store.mark(Mark { request: id, by: Actor::new("ann"), at: at(9), what }).await.unwrap();
+                store
+                    .mark(Mark { request: id, by: Actor::new("ann"), at: at(9), what })
+                    .await
+                    .unwrap();
             }
         }
     }

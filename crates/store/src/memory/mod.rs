@@ -26,8 +26,8 @@ use crate::{
     ConversationFilter, ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due,
     EndGrant, Ends, Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook,
     NewRun, NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy,
-    PutPush, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn,
-    TakeDuty, TakePushes, TakeWebhook, TakenIn, User,
+    PutPush, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty,
+    TakeIn, TakePushes, TakeWebhook, TakenIn, User,
 };
 
 /// Runs in memory.

@@ -9,8 +9,8 @@ use crate::audit::{MOVED_OUT, taken_in};
 use crate::entries::started_by;
 use crate::upkeep::{A_WHILE, MAX_LOOKED_AT, MAX_NAMED};
 use crate::{
-    Due, Examined, ExportedRequest, ExportedRun, Happened, MoveOut, NodeId, Prune, Pruned, PrunedRun,
-    RunRecord, SeenRun, StoreError, TakeDuty, TakeIn, TakenIn,
+    Due, Examined, ExportedRequest, ExportedRun, Happened, MoveOut, NodeId, Prune, Pruned,
+    PrunedRun, RunRecord, SeenRun, StoreError, TakeDuty, TakeIn, TakenIn,
 };
 
 impl Tables {

@@ -27,8 +27,8 @@ use crate::{
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
     Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
     NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
-    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn, TakePushes, TakeWebhook,
-    TakenIn, User, Wire,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn, TakePushes,
+    TakeWebhook, TakenIn, User, Wire,
 };
 
 impl Store for PostgresStore {

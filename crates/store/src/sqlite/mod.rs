@@ -71,8 +71,8 @@ use crate::{
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
     Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
     NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
-    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn, TakePushes, TakeWebhook,
-    TakenIn, User,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn, TakePushes,
+    TakeWebhook, TakenIn, User,
 };
 
 /// Runs in a `SQLite` file.

@@ -76,7 +76,8 @@ pub(super) fn count(connection: &Connection, filter: &RequestFilter) -> Result<u
     if let Some(what_waits) = WhatWaits::of(filter) {
         // Indexes alone tell these numbers, where each request would have to be looked at to see whose it is, and
         // whether it was put off.
-        let all = "SELECT count(*) FROM requests r INDEXED BY requests_inbox WHERE r.status = 'pending'";
+        let all =
+            "SELECT count(*) FROM requests r INDEXED BY requests_inbox WHERE r.status = 'pending'";
         let of_others = "SELECT count(*) FROM requests r INDEXED BY requests_tenant
              WHERE r.status = 'pending' AND r.tenant <> 'local'";
         let put_off = "SELECT count(*) FROM requests r INDEXED BY requests_deferred

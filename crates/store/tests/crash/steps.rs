@@ -11,8 +11,9 @@ use signoff_store::conformance::fixtures::{
     TTL, append, asked, at, begin, decide, end, node, output, question, run,
 };
 use signoff_store::{
-    AddLink, Append, ChangeConversation, Definition, Duty, EndGrant, Lease, Mark, MovePush, MoveWebhook,
-    NextPush, Noted, PutPolicy, PutPush, Rest, Scope, Store, TakeDuty, TakePushes, TakeWebhook, Told, User,
+    AddLink, Append, ChangeConversation, Definition, Duty, EndGrant, Lease, Mark, MovePush,
+    MoveWebhook, NextPush, Noted, PutPolicy, PutPush, Rest, Scope, Store, TakeDuty, TakePushes,
+    TakeWebhook, Told, User,
 };
 
 /// The kinds, in order. Each is one call and one commit.
