@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::nodes::{Nodes, Place};
 use crate::takeover::Database;
 
-/// Longer than a lease, which lasts 15 s.
+/// Longer than a lease, which lasts 9 s, by clocks that are wrong, until somebody has taken what the node held.
 const PAST_THE_LEASE: Duration = Duration::from_secs(17);
 /// How often a node is started until it is there: the database may be down.
 const STARTS: u32 = 20;

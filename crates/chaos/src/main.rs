@@ -59,9 +59,11 @@ async fn main() -> ExitCode {
     let report = run(plan).await;
     println!("{report}");
     let in_time = report.takeover(0.99) <= Duration::from_secs(5)
-        && report.takeover(1.0) <= Duration::from_secs(15);
+        && report.longest() <= Duration::from_secs(15);
     if !in_time {
-        println!("takeover took too long: at most 5 s for 99 of 100, and never more than 15 s");
+        println!(
+            "takeover took too long: at most 5 s after 99 of 100 kills, and never more than 15 s, after a stop neither"
+        );
     }
     if report.verdict.is_clean() && in_time { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

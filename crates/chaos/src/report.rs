@@ -34,6 +34,11 @@ impl Report {
     pub fn takeover(&self, part: f64) -> Duration {
         percentile(&self.killed, part)
     }
+
+    /// The longest takeover of all, also from nodes that were stopped.
+    pub fn longest(&self) -> Duration {
+        self.takeover(1.0).max(percentile(&self.stopped, 1.0))
+    }
 }
 
 fn percentile(of: &[Duration], part: f64) -> Duration {

@@ -28,8 +28,10 @@ async fn nothing_is_lost_wrong_or_done_twice() {
     let report = run(plan).await;
     println!("{report}");
     assert!(report.verdict.is_clean(), "{report}");
-    // A lease lasts 15 s: somebody noticed before. The machine may be busy with other tests.
+    // Who is killed is missed long before its leases run out, who is stopped when they do: after 9 s, by clocks that are 3 s off.
+    // The machine may be busy with other tests.
     assert!(report.takeover(1.0) < Duration::from_secs(15), "{report}");
+    assert!(report.longest() < Duration::from_secs(20), "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

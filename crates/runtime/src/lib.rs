@@ -17,6 +17,7 @@ mod engine;
 mod executor;
 mod live;
 mod output;
+mod patience;
 mod patterns;
 mod roster;
 mod rules;

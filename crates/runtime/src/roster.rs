@@ -6,10 +6,15 @@
 
 use std::sync::Arc;
 
-use signoff_core::{RunId, Span};
+use signoff_core::{RunId, Span, Timestamp};
 use signoff_store::{Claim, Lease, NodeId, Scope, Store, StoreError};
 
 use crate::clock::Clock;
+use crate::patience::Patience;
+
+/// How long a run is somebody's without a sign of life. Renewed at a third of that, so two renewals may fail or be late; what
+/// speaks for more and for less stands in docs/operations.md.
+pub(crate) const LEASE: Span = Span::seconds(9);
 
 /// Asks the store who drives what.
 #[derive(Debug)]
@@ -19,6 +24,7 @@ pub(crate) struct Roster {
     node: NodeId,
     /// How long a lease lasts.
     ttl: Span,
+    patience: Patience,
 }
 
 impl Roster {
@@ -28,7 +34,7 @@ impl Roster {
         node: NodeId,
         ttl: Span,
     ) -> Self {
-        Self { store, clock, node, ttl }
+        Self { store, clock, node, ttl, patience: Patience::default() }
     }
 
     /// How often a lease has to be renewed.
@@ -41,9 +47,25 @@ impl Roster {
         Claim { node: Arc::clone(&self.node), until: self.clock.now().plus(self.ttl) }
     }
 
+    /// Until when the lease of somebody else must have lasted to be over now.
+    pub(crate) fn judge(&self) -> Timestamp {
+        self.patience.judge(self.clock.now(), self.renew_every())
+    }
+
     /// Runs that are ready and that nobody drives. They are ours now.
     pub(crate) async fn find(&self, scope: Scope, limit: usize) -> Result<Vec<Lease>, StoreError> {
-        self.store.claim(scope, &self.node, self.clock.now(), self.ttl, limit).await
+        self.find_free_at(scope, self.clock.now(), limit).await
+    }
+
+    /// The same, of those that nobody drove at a point in time any more, which may have passed.
+    pub(crate) async fn find_free_at(
+        &self,
+        scope: Scope,
+        at: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Lease>, StoreError> {
+        let ttl = Span(self.ttl.0.saturating_add(self.clock.now().since(at).0));
+        self.store.claim(scope, &self.node, at, ttl, limit).await
     }
 
     /// This run, if it is ready and nobody drives it.

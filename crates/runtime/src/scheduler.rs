@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use signoff_core::Span;
+use signoff_core::{Span, Timestamp};
 use signoff_store::{Scope, StoreError};
 
 use crate::engine::Engine;
@@ -18,11 +18,16 @@ impl Engine {
     /// Looks once: fires what is due, claims what is ready in `scope` and drives it in the
     /// background. Returns how many runs were claimed.
     pub async fn look_for_work(&self, scope: &Scope) -> Result<usize, StoreError> {
+        self.look(scope, self.inner.clock.now()).await
+    }
+
+    /// The same, where of leases of others those count as over that were at `free_at`.
+    async fn look(&self, scope: &Scope, free_at: Timestamp) -> Result<usize, StoreError> {
         let engine = &self.inner;
         let now = engine.clock.now();
         while engine.roster.fire_due(BATCH).await? == BATCH {}
         engine.keep_own(now).await?;
-        let leases = engine.roster.find(scope.clone(), BATCH).await?;
+        let leases = engine.roster.find_free_at(scope.clone(), free_at, BATCH).await?;
         let found = leases.len();
         for lease in leases {
             engine.spawn(lease);
@@ -40,7 +45,7 @@ impl Engine {
                 self.inner.nudge_active();
             }
             if by_others || look.is_multiple_of(LEASES_EVERY) || self.inner.roster.is_due()? {
-                self.look_for_work(&scope).await?;
+                self.look(&scope, self.inner.roster.judge()).await?;
             }
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_millis(LOOK_EVERY.0)) => {}

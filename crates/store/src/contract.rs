@@ -39,7 +39,7 @@ use crate::links::AddLink;
 use crate::people::{Mark, Marked, Note, NoteLine, User};
 use crate::pushes::{MovePush, Push, PutPush, TakePushes};
 use crate::rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
-use crate::upkeep::{Examined, Prune, Pruned};
+use crate::upkeep::{Examined, Prune, Pruned, TakeDuty};
 use crate::views::View;
 
 /// A future that a trait object can return.
@@ -687,6 +687,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// audit stays, and says so. One of which somebody is still to be told something is kept. The latest run, request
     /// and note stay, so that no number is given twice. Looks at some hundred runs at once.
     fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>>;
+
+    /// Takes, or keeps, what one node at a time does for all. False while another node has it that lives.
+    fn take_duty(&self, take: TakeDuty) -> BoxFuture<'static, Result<bool, StoreError>>;
 
     /// Takes in a run from another store, whole or not at all. What it asks is told as if it was asked now.
     fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>>;

@@ -29,6 +29,7 @@ mod scoped;
 mod sqlite;
 mod upkeep;
 mod views;
+mod what_waits;
 mod wire;
 
 pub use audit::hex_sha256;
@@ -52,6 +53,6 @@ pub use pushes::{MovePush, NextPush, Push, PutPush, TakePushes, Told};
 pub use rules::{EndGrant, PolicyPut, PolicyRecord, PutPolicy};
 pub use scoped::scoped;
 pub use sqlite::{SqliteOptions, SqliteStore};
-pub use upkeep::{Examined, Prune, Pruned, PrunedRun};
+pub use upkeep::{Duty, Examined, Prune, Pruned, PrunedRun, TakeDuty};
 pub use views::View;
 pub use wire::{LONGEST_WORD, Wire};

@@ -16,8 +16,8 @@ use crate::{
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
     Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
     NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
-    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
-    TakenIn, User, View, entries,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn, TakePushes,
+    TakeWebhook, TakenIn, User, View, entries,
 };
 
 /// The store as `tenant` sees it.
@@ -391,6 +391,10 @@ impl Store for Scoped {
 
     fn prune(&self, _: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
         refused(StoreError::Failed("a tenant removes nothing".to_owned()))
+    }
+
+    fn take_duty(&self, _: TakeDuty) -> BoxFuture<'static, Result<bool, StoreError>> {
+        refused(StoreError::Failed("a tenant does nothing for all".to_owned()))
     }
 
     fn take_in(&self, _: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {

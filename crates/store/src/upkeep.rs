@@ -5,6 +5,8 @@ use signoff_core::id::{Name, RunId, Seq};
 use signoff_core::time::Timestamp;
 use signoff_core::{Actor, RunStatus};
 
+use crate::contract::NodeId;
+
 /// How many runs one [`Store::prune`](crate::Store::prune) looks at.
 pub(crate) const MAX_LOOKED_AT: usize = 200;
 
@@ -61,6 +63,34 @@ impl PrunedRun {
         })
         .to_string()
     }
+}
+
+/// Work that one node at a time does for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Duty {
+    /// What is long over is looked for and removed.
+    Retention,
+}
+
+impl Duty {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Retention => "retention",
+        }
+    }
+}
+
+/// Who wants to do it, and for how long.
+#[derive(Clone, Debug)]
+pub struct TakeDuty {
+    /// What.
+    pub duty: Duty,
+    /// The node that does it.
+    pub node: NodeId,
+    /// Now.
+    pub now: Timestamp,
+    /// Nobody else does it until then.
+    pub until: Timestamp,
 }
 
 /// How a store is.

@@ -7,9 +7,11 @@ mod bare;
 mod compare;
 mod inbox;
 mod measure;
+mod measures;
 mod memory;
 mod nodes;
 mod pause;
+mod peers;
 mod places;
 mod plot;
 mod policy;
@@ -192,7 +194,8 @@ pub(crate) fn run(args: &BenchArgs, store: Option<&str>) -> anyhow::Result<()> {
         let names: Vec<&str> = NAMES.iter().copied().filter(|name| wanted(name)).collect();
         let at_home = || std::env::home_dir().map(|home| home.join(".cache/signoff-peers"));
         let installed = args.peers_home.clone().or_else(at_home).unwrap_or_default();
-        compare::run_peers(harness, &installed, &names, &folder.join("peers"))?;
+        let (harness, to) = (harness.clone(), folder.join("peers"));
+        peers::Peers { harness, home: installed, to }.run(args, &names)?;
     }
     write_report(args)
 }

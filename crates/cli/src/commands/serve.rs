@@ -47,7 +47,7 @@ pub(crate) async fn perform(app: &App, args: ServeArgs) -> Result<Exit> {
     let engine = app.engine(store.clone(), &library, library.all())?;
     app.watch_policy(&engine)?;
     if let Some(finished) = app.retention()? {
-        super::prune::keep_removing(store.clone(), finished);
+        super::prune::keep_removing(&engine, finished);
     }
     let page = args.devui.as_deref().map(page).transpose()?;
     let devui = page.is_some();

@@ -58,7 +58,7 @@ async fn a_killed_node_is_replaced() {
     stream.until("run_completed").await;
     let took = since.elapsed();
     println!("taken over and done after {took:?}");
-    // A lease lasts 15 s, and what it does takes 1.5 s.
+    // A lease lasts 9 s, and what it does takes 1.5 s.
     assert!(took < Duration::from_secs(8), "{took:?}");
     assert_eq!(two.at_rest(&run).await["status"], "completed");
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use signoff_testkit::postgres::Server as Postgres;
 use signoff_testkit::process::PATIENCE;
 
 use crate::kept::Kept;
@@ -72,13 +73,9 @@ async fn a_server_removes_what_is_over_by_itself() {
     let place = Place::new();
     std::fs::write(place.path("signoff.toml"), "[retention]\nfinished = '1s'\n").unwrap();
     let server = place.serve();
-    let gone = over(&server, "c1").await;
+    let first = over(&server, "c1").await;
     let newest = over(&server, "c2").await;
-    let since = Instant::now();
-    while server.get(&format!("/v1/runs/{gone}")).await.0 != 404 {
-        assert!(since.elapsed() < PATIENCE, "it stays");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    gone(&server, &first).await;
     assert_eq!(server.get(&format!("/v1/runs/{newest}")).await.0, 200, "numbers go on after it");
     let lines = server.read("/v1/audit").await;
     let pruned = lines["data"].as_array().unwrap().iter().find(|it| it["by"] == "system");
@@ -87,4 +84,52 @@ async fn a_server_removes_what_is_over_by_itself() {
     std::fs::write(place.path("signoff.toml"), "[retention]\nfinished = '1ms'\n").unwrap();
     let refused = place.command(&["serve", "--addr", "127.0.0.1:0"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
+}
+
+/// Waits until a run is removed.
+async fn gone(server: &Client, run: &str) {
+    let since = Instant::now();
+    while server.get(&format!("/v1/runs/{run}")).await.0 != 404 {
+        assert!(since.elapsed() < PATIENCE, "{run} stays");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test]
+async fn of_several_nodes_one_removes_what_is_over() {
+    let database = Postgres::start();
+    let address = database.create("runs");
+    let place = Place::new();
+    std::fs::write(place.path("signoff.toml"), "[retention]\nfinished = '1s'\n").unwrap();
+    let node = || place.serve_in(&[("SIGNOFF_STORE", address.as_str())], &[]);
+    let sql = |sql: &str| database.sql("runs", sql);
+    let one = node();
+    let first = sql("SELECT id FROM nodes");
+    let two = node();
+    let run = over(&two, "c1").await;
+    over(&two, "c2").await;
+    gone(&two, &run).await;
+    // As if a third one did it just now: these two leave it to that, though they look every second.
+    sql("UPDATE duties SET lease_node = 'third', lease_until = 9000000000000");
+    let run = over(&two, "c3").await;
+    over(&two, "c4").await;
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(two.get(&format!("/v1/runs/{run}")).await.0, 200, "it was not for them to remove");
+    sql("UPDATE duties SET lease_until = 0");
+    gone(&two, &run).await;
+    // Whoever does it is killed: the other one is next.
+    let holder = sql("SELECT lease_node FROM duties");
+    let (left, killed) = if holder == first { (two, one) } else { (one, two) };
+    assert!(killed.process.kill().was_killed());
+    let run = over(&left, "c5").await;
+    over(&left, "c6").await;
+    gone(&left, &run).await;
+    assert_ne!(sql("SELECT lease_node FROM duties"), holder);
+    let audit = left.read("/v1/audit").await;
+    let lines = audit["data"].as_array().unwrap();
+    let removals = lines
+        .iter()
+        .filter(|line| line["by"] == "system" && line["request"].as_str().unwrap().contains(&run));
+    assert_eq!(removals.count(), 1, "{audit}");
+    drop(left.stop().exits(0));
 }

@@ -48,7 +48,7 @@ impl EngineBuilder {
             store,
             clock: Arc::new(SystemClock),
             node: None,
-            lease_ttl: Span::seconds(15),
+            lease_ttl: crate::roster::LEASE,
             parts: Parts::default(),
             workflows: Vec::new(),
             environment: None,

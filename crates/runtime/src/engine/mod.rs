@@ -4,6 +4,8 @@ mod at_hand;
 mod build;
 mod decide;
 mod defer;
+mod driving;
+mod error;
 mod fork;
 mod parts;
 mod policy;
@@ -20,9 +22,7 @@ use signoff_core::id::Name;
 use signoff_core::journal::{Entry, ErrorInfo, Input, Usage};
 use signoff_core::schema::Compiled;
 use signoff_core::visible::Secrets;
-use signoff_core::{
-    Actor, ConversationId, Message, RunId, RunState, Seq, Tenant, Timestamp, Workflow,
-};
+use signoff_core::{Actor, ConversationId, Message, RunId, RunState, Seq, Tenant, Workflow};
 use signoff_models::ModelIdentity;
 use signoff_store::{
     ConversationRecord, Lease, LoadedRun, NodeId, RunFilter, RunRecord, Store, StoreError,
@@ -33,6 +33,7 @@ pub(crate) use at_hand::AtHand;
 pub use build::EngineBuilder;
 pub use decide::{DecideError, DecideOutcome, DecideRequest};
 pub use defer::{DeferError, DeferRequest, Until};
+pub use error::EngineError;
 pub use fork::ForkRun;
 pub(crate) use parts::{Parts, ToolPattern};
 pub use policy::RuleError;
@@ -56,56 +57,6 @@ pub fn new_id() -> String {
 pub fn new_secret() -> String {
     let part = || uuid::Uuid::new_v4().simple();
     format!("{}{}", part(), part())
-}
-
-/// What can go wrong with a call of the engine.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// There is no workflow of this id.
-    #[error("there is no workflow `{id}`")]
-    UnknownWorkflow {
-        /// What was asked for.
-        id: String,
-        /// What there is.
-        known: Vec<String>,
-    },
-    /// The input does not fit the workflow.
-    #[error("the input does not fit `{workflow}`: {}", problems.join("; "))]
-    InvalidInput {
-        /// Which workflow.
-        workflow: String,
-        /// Each problem, with its place.
-        problems: Vec<String>,
-    },
-    /// A conversation has one run at a time.
-    #[error("run {run} of this conversation is not over yet")]
-    ConversationBusy {
-        /// The run that is still open.
-        run: RunId,
-    },
-    /// A run cannot be forked there.
-    #[error("the run cannot be forked at {at}: {problem}")]
-    CannotFork {
-        /// Where.
-        at: Seq,
-        /// Why not.
-        problem: String,
-    },
-    /// The decision for a fork was not taken.
-    #[error(transparent)]
-    Decision(#[from] DecideError),
-    /// This process cannot run it.
-    #[error("{0}")]
-    Unable(ErrorInfo),
-    /// There is nothing to try again.
-    #[error("run {0} did not fail, and was not stopped")]
-    NotFailed(RunId),
-    /// The run is over.
-    #[error("run {0} is over")]
-    Over(RunId),
-    /// The store failed or does not know it.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 /// A run as the store has it.
@@ -412,116 +363,9 @@ impl EngineInner {
         Ok(state.prior.into_iter().chain(state.messages).collect())
     }
 
-    pub(crate) async fn claim_run(&self, run: &RunId) -> Option<Lease> {
-        self.roster.take(run).await.ok().flatten()
-    }
-
-    /// Drives a run in a task of its own.
-    pub(crate) fn spawn(self: &Arc<Self>, lease: Lease) {
-        self.spawn_with(lease, None);
-    }
-
-    /// The same for a run that may be at hand.
-    pub(crate) fn spawn_with(self: &Arc<Self>, lease: Lease, at_hand: Option<Box<AtHand>>) {
-        let engine = Arc::clone(self);
-        engine.driving.fetch_add(1, Ordering::AcqRel);
-        tokio::spawn(async move {
-            let _driving = Driving(Arc::clone(&engine));
-            let run = lease.run.clone();
-            let end = match at_hand {
-                Some(at_hand) => engine.drive_at_hand(lease, *at_hand).await,
-                None => engine.drive(lease).await,
-            };
-            match end {
-                DriveEnd::Rests(status) => tracing::debug!(%run, %status, "a run rests"),
-                DriveEnd::Lost(error) => tracing::info!(%run, %error, "a run was lost to others"),
-                DriveEnd::HandedOver => tracing::debug!(%run, "a run was handed over"),
-                DriveEnd::Unable(error) => {
-                    tracing::warn!(%run, %error, "a run cannot be driven here");
-                }
-            }
-        });
-    }
-
-    /// Tells whoever drives a run that there is something for it; drives it here, if nobody does.
-    pub(crate) async fn nudge(self: &Arc<Self>, run: &RunId) {
-        let cell = lock(&self.active).get(run).cloned();
-        match cell {
-            Some(cell) => cell.nudge(),
-            None => {
-                if let Some(lease) = self.claim_run(run).await {
-                    self.spawn(lease);
-                }
-            }
-        }
-    }
-
-    /// Renews the leases of what is driven here, if time has made a leap: a machine that slept must
-    /// not take its own work for somebody else's.
-    pub(crate) async fn keep_own(&self, now: Timestamp) -> Result<(), StoreError> {
-        let before = self.looked_at.swap(now.0, Ordering::AcqRel);
-        if now < Timestamp(before).plus(self.roster.renew_every()) {
-            return Ok(());
-        }
-        let leases: Vec<Lease> =
-            lock(&self.active).values().map(|cell| cell.lease.clone()).collect();
-        if !leases.is_empty() {
-            self.roster.keep(leases).await?;
-        }
-        Ok(())
-    }
-
-    /// Lets every driver hand its run over as soon as it can.
-    fn drain(&self) {
-        self.draining.store(true, Ordering::Release);
-        let cells: Vec<Arc<RunCell>> = lock(&self.active).values().cloned().collect();
-        for cell in cells {
-            cell.driver.wake();
-        }
-    }
-
-    /// Whether nothing new is begun here.
-    pub(crate) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Acquire)
-    }
-
-    /// Tells the drivers of this process that another one has changed the store.
-    pub(crate) fn nudge_active(&self) {
-        let cells: Vec<Arc<RunCell>> = {
-            let active = lock(&self.active);
-            let mut cells: Vec<_> = active.values().cloned().collect();
-            cells.sort_by(|a, b| a.id.cmp(&b.id));
-            cells
-        };
-        for cell in cells {
-            cell.nudge();
-        }
-    }
-
-    pub(crate) fn active(&self, cell: &Arc<RunCell>) {
-        lock(&self.active).insert(cell.id.clone(), Arc::clone(cell));
-    }
-
-    pub(crate) fn inactive(&self, cell: &Arc<RunCell>) {
-        let mut active = lock(&self.active);
-        if active.get(&cell.id).is_some_and(|current| Arc::ptr_eq(current, cell)) {
-            active.remove(&cell.id);
-        }
-    }
-
     /// Numbers events from 1, as the first of a run.
     pub(crate) fn first_entries(&self, events: Vec<signoff_core::Event>) -> Vec<Entry> {
         let at = self.clock.now();
         (1..).zip(events).map(|(seq, event)| Entry { seq, at, event }).collect()
-    }
-}
-
-/// Counts a driver until it is dropped, however it ends.
-struct Driving(Arc<EngineInner>);
-
-impl Drop for Driving {
-    fn drop(&mut self) {
-        self.0.driving.fetch_sub(1, Ordering::AcqRel);
-        self.0.changed.notify_waiters();
     }
 }

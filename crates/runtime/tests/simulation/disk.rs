@@ -20,7 +20,7 @@ use signoff_store::{
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
     Examined, Lease, LoadedRun, Mark, Marked, MemoryStore, MoveOut, MovePush, MoveWebhook, NewRun,
     NodeId, Note, NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush,
-    RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn,
+    RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn,
     TakePushes, TakeWebhook, TakenIn, User, View,
 };
 
@@ -485,6 +485,10 @@ impl Store for Faulty {
 
     fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
         self.disk.store.prune(prune)
+    }
+
+    fn take_duty(&self, take: TakeDuty) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.disk.store.take_duty(take)
     }
 
     fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {

@@ -22,7 +22,7 @@ use super::process::{Process, SkewedClock, Stopped};
 use super::program::{Lab, Program};
 
 /// How long a process may drive a run without a sign of life.
-const LEASE: Span = Span::seconds(15);
+const LEASE: Span = Span::seconds(9);
 /// The same where leases must not run out while their holder lives.
 const LONG_LEASE: Span = Span::seconds(1_000_000);
 /// Steps after which a run that is not over is stuck.

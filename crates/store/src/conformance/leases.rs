@@ -7,7 +7,7 @@ use signoff_core::journal::Input;
 use signoff_core::{Actor, RunStatus};
 
 use super::fixtures::*;
-use crate::{Append, Lease, Rest, Scope, Store};
+use crate::{Append, Duty, Lease, Rest, Scope, Store, TakeDuty};
 
 async fn claim(store: &Arc<dyn Store>, name: &str, ms: i64, limit: usize) -> Vec<Lease> {
     store.claim(Scope::All, &node(name), at(ms), TTL, limit).await.unwrap()
@@ -139,4 +139,20 @@ pub async fn a_run_that_is_over_is_not_claimed(store: Arc<dyn Store>) {
     assert!(store.append(append(&lease, 2, vec![output(3)])).await.is_err());
     assert!(!store.deliver(&run("a"), pause(), at(5)).await.unwrap());
     assert!(store.inputs(&run("a"), 0).unwrap().is_empty());
+}
+
+/// Of several nodes one at a time does what is done for all; it may go on with it, and when it does not, another does.
+pub async fn a_duty_is_one_nodes_at_a_time(store: Arc<dyn Store>) {
+    let take = |who: &str, now: i64, until: i64| {
+        let (node, now, until) = (node(who), at(now), at(until));
+        store.take_duty(TakeDuty { duty: Duty::Retention, node, now, until })
+    };
+    assert!(take("n1", 0, 100).await.unwrap());
+    assert!(!take("n2", 50, 1_000).await.unwrap(), "n1 has it");
+    assert!(take("n1", 60, 200).await.unwrap(), "n1 goes on");
+    assert!(!take("n2", 199, 1_000).await.unwrap(), "and has it for longer");
+    assert!(take("n2", 200, 300).await.unwrap(), "n1 did not go on");
+    assert!(!take("n1", 201, 1_000).await.unwrap(), "n2 has it now");
+    let both = futures_util::future::join(take("n3", 300, 400), take("n4", 300, 400)).await;
+    assert_ne!(both.0.unwrap(), both.1.unwrap(), "one of those who ask at once gets it");
 }

@@ -99,6 +99,38 @@ pub async fn a_tenant_sees_nothing_of_others(store: Arc<dyn Store>) {
     assert_eq!(store.audit(Some(&Tenant::local()), 0, 9).unwrap()[0].request, theirs);
 }
 
+/// The count of what waits is that of the list, whosever it is and whether or not some of it was put off.
+pub async fn what_waits_is_counted_for_each_tenant(store: Arc<dyn Store>) {
+    let other = Tenant::new("other");
+    let tenants = [Tenant::local(), acme(), other.clone()];
+    for (tenant, asked) in tenants.iter().zip([5, 3, 1]) {
+        for n in 0..asked {
+            let id = ask_for(&store, &format!("{tenant}-{n}"), tenant.clone()).await;
+            let what = Noted::Deferred { until: at(90_000), text: None };
+            if n % 2 == 0 && *tenant != other {
+                store
+                    .mark(Mark { request: id, by: Actor::new("ann"), at: at(9), what })
+                    .await
+                    .unwrap();
+            }
+        }
+    }
+    let decided = decide(&run("local-1"), 1, "yes", "ann", 20);
+    store.decide(decided).await.unwrap();
+    let mut counts = Vec::new();
+    for tenant in tenants.into_iter().map(Some).chain([None]) {
+        for deferred in [None, Some(false), Some(true)] {
+            let status = Some(RequestStatus::Pending);
+            let tenant = tenant.clone();
+            let filter = RequestFilter { status, tenant, deferred, ..RequestFilter::default() };
+            let listed = store.requests(&filter, None, 100).unwrap().items.len() as u64;
+            assert_eq!(store.count_requests(&filter).unwrap(), listed, "{filter:?}");
+            counts.push(listed);
+        }
+    }
+    assert_eq!(counts, [4, 1, 3, 3, 1, 2, 1, 1, 0, 8, 3, 5]);
+}
+
 pub async fn a_request_is_looked_after_by_one(store: Arc<dyn Store>) {
     let request = ask_for(&store, "a", Tenant::local()).await;
     let mark = async |by: &str, what: Noted| {

@@ -28,7 +28,7 @@ use crate::{
     EndGrant, Ends, Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook,
     NewRun, NodeId, Note, NoteLine, Notified, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push,
     PutPolicy, PutPush, RequestEvent, RequestFilter, RunFilter, RunRecord, Scope, Store,
-    StoreError, TakeIn, TakePushes, TakeWebhook, TakenIn, User, View,
+    StoreError, TakeDuty, TakeIn, TakePushes, TakeWebhook, TakenIn, User, View,
 };
 
 /// Runs in memory.
@@ -457,6 +457,10 @@ impl Store for MemoryStore {
 
     fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
         self.change(|tables| Ok(tables.prune(&prune)))
+    }
+
+    fn take_duty(&self, take: TakeDuty) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.change(|tables| Ok(tables.take_duty(take)))
     }
 
     fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {

@@ -14,7 +14,7 @@ use crate::audit::{EXPIRED, REMINDED, clock_actor, escalated, judged, policy_act
 use crate::events::{audited, brought_along};
 use crate::people::Noted;
 use crate::{
-    AuditEntry, Claim, ConversationRecord, Definition, Due, Happened, Lease, NodeId, Note,
+    AuditEntry, Claim, ConversationRecord, Definition, Due, Duty, Happened, Lease, NodeId, Note,
     NoteLine, PolicyRecord, RunRecord, Snapshot, User,
 };
 
@@ -47,6 +47,7 @@ pub(super) struct Tables {
     pub(super) events: Events,
     pub(super) secrets: HashMap<String, String>,
     pub(super) pushes: Pushes,
+    pub(super) duties: BTreeMap<Duty, (NodeId, Timestamp)>,
 }
 
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use crate::audit::{MOVED_OUT, taken_in};
 use crate::entries::started_by;
 use crate::upkeep::{A_WHILE, MAX_LOOKED_AT, MAX_NAMED};
 use crate::{
-    Due, Examined, ExportedRequest, ExportedRun, Happened, MoveOut, Prune, Pruned, PrunedRun,
-    RunRecord, SeenRun, StoreError, TakeIn, TakenIn,
+    Due, Examined, ExportedRequest, ExportedRun, Happened, MoveOut, NodeId, Prune, Pruned,
+    PrunedRun, RunRecord, SeenRun, StoreError, TakeDuty, TakeIn, TakenIn,
 };
 
 impl Tables {
@@ -22,6 +22,16 @@ impl Tables {
     /// The same of a request.
     pub(super) fn has_request(&self, place: usize) -> bool {
         self.request_places.get(&self.requests[place].request.id) == Some(&place)
+    }
+
+    pub(super) fn take_duty(&mut self, take: TakeDuty) -> bool {
+        let TakeDuty { duty, node, now, until } = take;
+        let others = |(held, held_until): &(NodeId, Timestamp)| *held != node && *held_until > now;
+        if self.duties.get(&duty).is_some_and(others) {
+            return false;
+        }
+        self.duties.insert(duty, (node, until));
+        true
     }
 
     pub(super) fn timers_of(&self, run: &RunId) -> Vec<(Due, Timestamp)> {

@@ -28,8 +28,8 @@ use crate::{
     ConversationRecord, Created, Decide, Decided, DecidedAll, Definition, Due, EndGrant, Ends,
     Examined, Lease, LoadedRun, Mark, Marked, MoveOut, MovePush, MoveWebhook, NewRun, NodeId, Note,
     NoteLine, Page, PolicyPut, PolicyRecord, Prune, Pruned, Push, PutPolicy, PutPush, RequestEvent,
-    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeIn, TakePushes, TakeWebhook,
-    TakenIn, User, View, Wire,
+    RequestFilter, RunFilter, RunRecord, Scope, Store, StoreError, TakeDuty, TakeIn, TakePushes,
+    TakeWebhook, TakenIn, User, View, Wire,
 };
 
 impl Store for PostgresStore {
@@ -345,6 +345,10 @@ impl Store for PostgresStore {
 
     fn prune(&self, prune: Prune) -> BoxFuture<'static, Result<Pruned, StoreError>> {
         self.writer.submit(prune)
+    }
+
+    fn take_duty(&self, take: TakeDuty) -> BoxFuture<'static, Result<bool, StoreError>> {
+        self.writer.submit(take)
     }
 
     fn take_in(&self, take: TakeIn) -> BoxFuture<'static, Result<TakenIn, StoreError>> {

@@ -122,6 +122,9 @@ async fn carry(source: &Source, conn: &Conn) -> Result<CarriedOver, Stop> {
     }
     if empty {
         count(source, conn).await?;
+        // Until PostgreSQL has looked at tables by itself it takes them for small, and sorts all of an inbox for one page.
+        let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+        conn.script(&format!("ANALYZE {}", names.join(", "))).await?;
     }
     Ok(CarriedOver { was_there: !empty, tables })
 }

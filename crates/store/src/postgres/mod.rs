@@ -20,6 +20,7 @@ mod conversations;
 mod create;
 mod decide;
 mod deliver;
+mod duties;
 mod error;
 mod events;
 mod examine;

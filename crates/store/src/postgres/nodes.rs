@@ -2,7 +2,8 @@
 //! that connection ends. So the leases of a killed process end long before they run out.
 //!
 //! A connection may also break while its node lives. Therefore a lock must have been free for a while, by the server's clock,
-//! and the node takes it again as soon as it can. Whoever is wrongly taken for dead is stopped by the fence.
+//! and the node takes it again as soon as it can. A server that was down says nothing of the nodes: all of them have just lost
+//! their connections, so what was missed before it started counts no more. Whoever is wrongly taken for dead is stopped by the fence.
 
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ pub(super) async fn reap(batch: &Batch<'_>) -> Result<(), Stop> {
     let found = batch
         .conn()
         .rows(
-            "SELECT id, missing_since IS NULL, gone,
+            "SELECT id, coalesce(missing_since < pg_postmaster_start_time(), true), gone,
                  coalesce(missing_since < clock_timestamp() - interval '1500 milliseconds', false),
                  coalesce(missing_since < clock_timestamp() - interval '1 hour', false)
              FROM nodes WHERE id <> $1 AND pg_try_advisory_xact_lock(lock)",
@@ -93,6 +94,7 @@ async fn end_leases(conn: &Conn, node: super::conn::Bound<'_>) -> Result<(), Sto
     for sql in [
         "UPDATE runs SET lease_node = NULL, lease_until = 0 WHERE ready AND lease_node = $1",
         "UPDATE webhooks SET lease_node = NULL WHERE lease_node = $1",
+        "UPDATE duties SET lease_node = NULL WHERE lease_node = $1",
         "UPDATE pushes SET lease_node = NULL, lease_until = 0 WHERE NOT done AND lease_node = $1",
     ] {
         conn.execute(sql, node).await?;

@@ -11,6 +11,7 @@ use super::conn::Conn;
 use super::error::{Stop, parse};
 use super::page::{List, Order, rows};
 use super::text::Text;
+use crate::what_waits::WhatWaits;
 use crate::{Assigned, Page, RequestFilter, StoreError};
 
 const SELECT: &str = "SELECT r.no, r.run, r.number, r.root, r.status, r.version, r.created_at,
@@ -60,6 +61,30 @@ pub(super) async fn page(
 
 /// How many match.
 pub(super) async fn count(conn: &Conn, filter: &RequestFilter) -> Result<u64, Stop> {
+    if let Some(what_waits) = WhatWaits::of(filter) {
+        // Indexes alone tell these numbers, where each request would have to be looked at to see whose it is, and
+        // whether it was put off.
+        let all = "SELECT count(*) FROM requests WHERE status = 'pending'";
+        let of_others =
+            "SELECT count(*) FROM requests WHERE status = 'pending' AND tenant <> 'local'";
+        let put_off =
+            "SELECT count(*) FROM requests WHERE status = 'pending' AND deferred_until IS NOT NULL";
+        let sql = match what_waits {
+            WhatWaits::Here { put_off_too: true } => format!("SELECT ({all}) - ({of_others})"),
+            WhatWaits::Here { put_off_too: false } => {
+                format!("SELECT ({all}) - ({of_others}) - ({put_off} AND tenant = 'local')")
+            }
+            WhatWaits::Anywhere => format!("SELECT ({all}) - ({put_off})"),
+            WhatWaits::Of(_) => {
+                format!("SELECT ({of_others} AND tenant = $1) - ({put_off} AND tenant = $1)")
+            }
+        };
+        let row = match what_waits.tenant() {
+            Some(tenant) => conn.row(&sql, &[&Text(tenant.as_str())]).await?,
+            None => conn.row(&sql, &[]).await?,
+        };
+        return Ok(row.map_or(Ok(0), |row| row.number(0))?);
+    }
     let clauses = conditions(filter);
     // The run is looked at only where its columns are asked for.
     let join = if filter.workflow.is_some() || filter.conversation.is_some() {

@@ -228,6 +228,9 @@ impl Db {
                     "UPDATE pushes SET lease_node = NULL, lease_until = 0 WHERE lease_node = ?1",
                 )?
                 .execute(params![dead.node])?;
+            self.connection
+                .prepare_cached("UPDATE duties SET lease_node = NULL WHERE lease_node = ?1")?
+                .execute(params![dead.node])?;
             self.dead.push(dead);
         }
         Ok(())

@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { name: "posts", sql: include_str!("migrations/0009_posts.sql") },
     Migration { name: "views", sql: include_str!("migrations/0010_views.sql") },
+    Migration { name: "duties", sql: include_str!("migrations/0011_duties.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

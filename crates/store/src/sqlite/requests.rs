@@ -8,6 +8,7 @@ use signoff_core::{Actor, ConversationId, RequestId, RequestNo, RunId, Tenant};
 use super::clauses::{Clauses, containing};
 use super::error::{parse, read};
 use super::page::{List, Order};
+use crate::what_waits::WhatWaits;
 use crate::{Assigned, Page, RequestFilter, StoreError};
 
 const COLUMNS: &str = "SELECT r.no, r.run, r.number, r.root, r.status, r.version, r.created_at,
@@ -72,14 +73,30 @@ pub(super) fn page(
 
 /// How many match.
 pub(super) fn count(connection: &Connection, filter: &RequestFilter) -> Result<u64, StoreError> {
-    if is_all_that_waits_here(filter) {
-        // Indexes alone tell both numbers, where each request would have to be looked at to see whose it is.
+    if let Some(what_waits) = WhatWaits::of(filter) {
+        // Indexes alone tell these numbers, where each request would have to be looked at to see whose it is, and
+        // whether it was put off.
+        let all =
+            "SELECT count(*) FROM requests r INDEXED BY requests_inbox WHERE r.status = 'pending'";
         let of_others = "SELECT count(*) FROM requests r INDEXED BY requests_tenant
              WHERE r.status = 'pending' AND r.tenant <> 'local'";
-        let of_others: i64 =
-            connection.prepare_cached(of_others)?.query_row([], |row| row.get(0))?;
-        let all = count(connection, &RequestFilter { tenant: None, ..filter.clone() })?;
-        return Ok(all.saturating_sub(read(of_others)));
+        let put_off = "SELECT count(*) FROM requests r INDEXED BY requests_deferred
+             WHERE r.status = 'pending' AND r.deferred_until IS NOT NULL";
+        let sql = match what_waits {
+            WhatWaits::Here { put_off_too: true } => format!("SELECT ({all}) - ({of_others})"),
+            WhatWaits::Here { put_off_too: false } => {
+                format!("SELECT ({all}) - ({of_others}) - ({put_off} AND r.tenant = 'local')")
+            }
+            WhatWaits::Anywhere => format!("SELECT ({all}) - ({put_off})"),
+            WhatWaits::Of(_) => {
+                format!("SELECT ({of_others} AND r.tenant = ?1) - ({put_off} AND r.tenant = ?1)")
+            }
+        };
+        let bound = what_waits.tenant().map(Tenant::as_str);
+        let count = connection
+            .prepare_cached(&sql)?
+            .query_row(params_from_iter(bound), |row| row.get(0))?;
+        return Ok(read(count));
     }
     let clauses = conditions(filter);
     // A run is looked up only for what is asked of it: there is one for each request.
@@ -91,18 +108,6 @@ pub(super) fn count(connection: &Connection, filter: &RequestFilter) -> Result<u
         .prepare_cached(&sql)?
         .query_row(params_from_iter(&clauses.values), |row| row.get(0))?;
     Ok(read(count))
-}
-
-/// Whether it is everything that waits where there are no tenants.
-fn is_all_that_waits_here(filter: &RequestFilter) -> bool {
-    let RequestFilter { status, kind, workflow, agent, root, conversation, .. } = filter;
-    let RequestFilter { text, tenant, assigned, risk, asked_until, deferred, .. } = filter;
-    *status == Some(RequestStatus::Pending)
-        && tenant.as_ref().is_some_and(Tenant::is_local)
-        && (kind, agent, root, risk, text) == (&None, &None, &None, &None, &None)
-        && (workflow, conversation, assigned) == (&None, &None, &None)
-        && asked_until.is_none()
-        && deferred.is_none()
 }
 
 fn conditions(filter: &RequestFilter) -> Clauses {
@@ -159,6 +164,9 @@ fn tables(filter: &RequestFilter) -> &'static str {
     if filter.conversation.is_some() {
         " FROM runs u CROSS JOIN requests r ON r.run = u.no"
     } else if pending && filter.root.is_none() {
+        if filter.deferred == Some(true) {
+            return " FROM requests r INDEXED BY requests_deferred CROSS JOIN runs u ON u.no = r.run";
+        }
         if filter.tenant.as_ref().is_some_and(|tenant| !tenant.is_local()) {
             return " FROM requests r INDEXED BY requests_tenant CROSS JOIN runs u ON u.no = r.run";
         }

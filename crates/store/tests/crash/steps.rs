@@ -11,8 +11,9 @@ use signoff_store::conformance::fixtures::{
     TTL, append, asked, at, begin, decide, end, node, output, question, run,
 };
 use signoff_store::{
-    AddLink, Append, ChangeConversation, Definition, EndGrant, Lease, Mark, MovePush, MoveWebhook,
-    NextPush, Noted, PutPolicy, PutPush, Rest, Scope, Store, TakePushes, TakeWebhook, Told, User,
+    AddLink, Append, ChangeConversation, Definition, Duty, EndGrant, Lease, Mark, MovePush,
+    MoveWebhook, NextPush, Noted, PutPolicy, PutPush, Rest, Scope, Store, TakeDuty, TakePushes,
+    TakeWebhook, Told, User,
 };
 
 /// The kinds, in order. Each is one call and one commit.
@@ -52,6 +53,7 @@ pub const STEPS: &[&str] = &[
     "remove a user",
     "conversation",
     "secret",
+    "duty",
     "end",
 ];
 
@@ -194,6 +196,11 @@ pub async fn make(store: &Arc<dyn Store>, held: &mut Held, step: &str) {
         }
         "secret" => {
             assert_eq!(store.secret("key", "first".to_owned()).await.unwrap(), "first");
+        }
+        "duty" => {
+            let (duty, now) = (Duty::Retention, at(70));
+            let take = TakeDuty { duty, node: node(VICTIM), now, until: now.plus(TTL) };
+            assert!(store.take_duty(take).await.unwrap());
         }
         "end" => store.append(end(&works(), 2)).await.unwrap(),
         other => panic!("there is no step {other}"),

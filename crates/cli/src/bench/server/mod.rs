@@ -52,6 +52,7 @@ async fn responses(
         let cpu = usage.as_ref().zip(before).map(|(usage, before)| usage.cpu_ms() - before);
         let mut data = done.report();
         data["where"] = place.into();
+        data["clients"] = clients.into();
         #[allow(clippy::cast_precision_loss)]
         if let Some(cpu) = cpu {
             data["server_cpu_ms_per_cycle"] = (cpu / done.cycles.max(1) as f64).into();

@@ -153,3 +153,24 @@ async fn words_reach_all_other_nodes_and_no_other_database() {
     assert!(own.try_recv().is_err());
     assert!(strange.try_recv().is_err());
 }
+
+#[tokio::test]
+async fn what_was_missed_before_the_server_started_counts_no_more() {
+    let mut server = signoff_test_postgres::Server::start();
+    let address = server.create("runs");
+    let (_, one) = open_dyn(&address, "one");
+    let (_, two) = open_dyn(&address, "two");
+    begin(&two, "a", "two", vec![]).await;
+    // A node that was being missed when the server went down, and has not come back to it yet: here it never does.
+    drop(two);
+    server.sql("runs", "INSERT INTO nodes (id, lock) VALUES ('two', 1)");
+    server.sql("runs", "UPDATE runs SET lease_node = 'two', lease_until = 9000000000000");
+    server.sql("runs", "UPDATE nodes SET missing_since = now() WHERE id = 'two'");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    server.stop();
+    server.begin();
+    let claim = async || one.claim(Scope::All, &node("one"), at(1), TTL, 9).await.unwrap().len();
+    assert_eq!(claim().await, 0, "it is missed from now on, and not since before");
+    let took = until("it is taken for dead in the end", async || claim().await == 1).await;
+    assert!(took >= Duration::from_secs(1), "{took:?}");
+}

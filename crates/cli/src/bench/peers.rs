@@ -1,0 +1,81 @@
+//! Runs the others' side: a harness in a folder, whose `run_all.py` and `w7_run.py` write `WORKLOAD.jsonl` to the folder that
+//! `BENCH_RESULTS` names, with the same keys as ours.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+
+use super::BenchArgs;
+use crate::out;
+
+/// The others' part of a name, as the harness has it.
+const PEERS: [&str; 5] = ["af", "lg", "ag2", "oai", "pyd"];
+/// Those of them that have a server, what it is installed as, and the ways in which it is started.
+const SERVERS: [(&str, &[&str]); 2] =
+    [("afdev", &["af64", "af64n", "af1"]), ("lgdev", &["lg", "lg10"])];
+/// What loads the servers.
+const LOAD: &str = "load";
+const IN_PROCESS: [&str; 6] = ["w1", "w2", "w3", "w4", "w5", "w6"];
+
+/// Where the others are.
+pub(super) struct Peers {
+    /// The harness.
+    pub(super) harness: PathBuf,
+    /// Where they are installed.
+    pub(super) home: PathBuf,
+    /// Where their records go.
+    pub(super) to: PathBuf,
+}
+
+impl Peers {
+    fn has(&self, name: &str) -> bool {
+        self.home.join(format!("bench-{name}/bin/python")).exists()
+    }
+
+    /// Runs what is installed of these benchmarks. What fails is said, and the rest goes on.
+    pub(super) fn run(&self, args: &BenchArgs, names: &[&str]) -> anyhow::Result<()> {
+        let installed: Vec<&str> = PEERS.into_iter().filter(|peer| self.has(peer)).collect();
+        if installed.is_empty() {
+            anyhow::bail!(
+                "no peer is installed in {}; {} installs them",
+                self.home.display(),
+                self.harness.join("setup.sh").display()
+            );
+        }
+        std::fs::create_dir_all(&self.to)?;
+        for name in IN_PROCESS.iter().filter(|name| names.contains(*name)) {
+            out::note(&format!("{name} of {}", installed.join(", ")));
+            self.script(args, "run_all.py", &[name, "--peers", &installed.join(",")])?;
+        }
+        if names.contains(&"w7") && self.has(LOAD) {
+            for way in SERVERS.iter().filter(|(name, _)| self.has(name)).flat_map(|it| it.1) {
+                out::note(&format!("w7 of {way}"));
+                self.script(args, "w7_run.py", &[way])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn script(&self, args: &BenchArgs, script: &str, arguments: &[&str]) -> anyhow::Result<()> {
+        let path = |path: &Path| std::path::absolute(path);
+        let output = Command::new("python3")
+            .arg(script)
+            .args(arguments)
+            .current_dir(&self.harness)
+            .env("PEERS", path(&self.home)?)
+            .env("BENCH_RESULTS", path(&self.to)?)
+            .env("BENCH_RUNS", args.runs.to_string())
+            .env("W7_REPEAT", args.runs.to_string())
+            .env("W7_SECS", args.seconds.to_string())
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("cannot run python3 {script}"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let last = said.lines().last().unwrap_or_default();
+            out::note(&format!("{script} {} failed: {last}", arguments.join(" ")));
+        }
+        Ok(())
+    }
+}
