@@ -1,5 +1,6 @@
 //! JSON as protobuf messages, and back.
 
+use bytes::Buf;
 use prost::Message as _;
 use prost_reflect::{DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions};
 use serde_json::Value;
@@ -55,16 +56,18 @@ impl Decoder for Reader {
     type Error = Status;
 
     fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Value>, Status> {
-        let unreadable = |why: String| {
-            Status::invalid_argument(format!("this is not a {}: {why}", self.0.name()))
-        };
-        let message = DynamicMessage::decode(self.0.clone(), from)
-            .map_err(|error| unreadable(error.to_string()))?;
-        message
-            .serialize_with_options(serde_json::value::Serializer, &SerializeOptions::new())
-            .map(Some)
-            .map_err(|error| unreadable(error.to_string()))
+        read(&self.0, from).map(Some).map_err(Status::invalid_argument)
     }
+}
+
+/// A message as JSON.
+pub(crate) fn read(kind: &MessageDescriptor, from: impl Buf) -> Result<Value, String> {
+    let unreadable = |why: String| format!("this is not a {}: {why}", kind.name());
+    let message = DynamicMessage::decode(kind.clone(), from)
+        .map_err(|error| unreadable(error.to_string()))?;
+    message
+        .serialize_with_options(serde_json::value::Serializer, &SerializeOptions::new())
+        .map_err(|error| unreadable(error.to_string()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use prost_reflect::{DescriptorPool, MessageDescriptor, MethodDescriptor};
 
-use crate::SERVICE;
+use serde_json::Value;
+
+use crate::{SERVICE, codec};
 
 /// The descriptors could not be read: they were made of another file than this crate was built with.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +50,11 @@ impl Method {
     /// Whether it gives any number of messages.
     pub fn streams(&self) -> bool {
         self.0.is_server_streaming()
+    }
+
+    /// What it is called with, as JSON. What is no such message is refused with the reason.
+    pub fn read(&self, message: &[u8]) -> Result<Value, String> {
+        codec::read(&self.takes(), message)
     }
 
     pub(crate) fn takes(&self) -> MessageDescriptor {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use signoff_net::Url;
 
-use crate::config::Place;
+use crate::config::{A2aConfig, Place};
 use crate::failure::Failure;
 
 /// How an agent is spoken to.
@@ -118,6 +118,12 @@ pub(crate) fn choose(card: Value, place: &Place) -> Result<Interface, Failure> {
             hint: "JSONRPC of 1.0 or 0.3 and HTTP+JSON of 1.0 are",
         },
     })
+}
+
+/// Where the agent of `config` would be spoken to if this were its card.
+pub fn leads_to(config: &A2aConfig, card: Value) -> Result<Url, String> {
+    let place = config.place("agent").map_err(|failure| failure.to_string())?;
+    choose(card, &place).map(|found| found.url).map_err(|failure| failure.to_string())
 }
 
 /// All that a card offers, in either form.

@@ -24,6 +24,7 @@ mod signature;
 pub mod wire;
 mod wish;
 
+pub use card::leads_to;
 pub use client::A2aAgent;
 pub use config::{A2aConfig, Lost};
 pub use signature::CardKey;

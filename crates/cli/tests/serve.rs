@@ -73,6 +73,8 @@ mod postgres;
 mod qlaw;
 #[path = "serve/races.rs"]
 mod races;
+#[path = "serve/rebound.rs"]
+mod rebound;
 #[path = "serve/webhooks/receiver.rs"]
 mod receiver;
 #[path = "serve/record.rs"]
@@ -93,6 +95,8 @@ mod stopping;
 mod streams;
 #[path = "serve/support.rs"]
 mod support;
+#[path = "serve/tenants.rs"]
+mod tenants;
 #[path = "serve/traces.rs"]
 mod traces;
 #[path = "serve/unanswered.rs"]

@@ -3,6 +3,8 @@
 #![cfg(unix)] // signals and paths of a Unix system
 #![allow(clippy::unwrap_used)] // what goes wrong here fails a test
 
+#[path = "upkeep/bombs.rs"]
+mod bombs;
 #[path = "upkeep/canary.rs"]
 mod canary;
 #[path = "upkeep/doctor.rs"]
@@ -22,5 +24,7 @@ mod prune;
 #[path = "serve/support.rs"]
 #[allow(dead_code)] // it serves the tests of the server too
 mod support;
+#[path = "upkeep/ways_out.rs"]
+mod ways_out;
 #[path = "upkeep/wire.rs"]
 mod wire;

@@ -1,5 +1,7 @@
 //! Conditions and small transformations in CEL, bounded.
 
+mod bounds;
+
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
@@ -11,7 +13,7 @@ use cel::common::value::Val;
 use serde_json::Value;
 
 /// The functions of the language. To list them takes longer than to evaluate most expressions.
-static FUNCTIONS: LazyLock<Arc<cel::Env>> = LazyLock::new(|| Arc::new(cel::Env::stdlib()));
+static FUNCTIONS: LazyLock<Arc<cel::Env>> = LazyLock::new(|| Arc::new(bounds::functions()));
 
 /// The longest expression accepted.
 pub const MAX_EXPR_BYTES: usize = 4 * 1024;
@@ -24,6 +26,8 @@ const MAX_NESTING: usize = 32;
 pub struct Expr {
     source: String,
     program: cel::Program,
+    /// The same with counters, if what it does must be counted.
+    counted: Option<cel::IdedExpr>,
 }
 
 impl std::fmt::Debug for Expr {
@@ -78,7 +82,11 @@ impl Expr {
                 known.join(", ")
             ));
         }
-        Ok(Self { source: source.to_owned(), program })
+        if bounds::grows_too_much(program.expression()) {
+            return Err("what it makes could be very much larger than what it is given".to_owned());
+        }
+        let counted = bounds::counted(program.expression());
+        Ok(Self { source: source.to_owned(), program, counted })
     }
 
     /// The text it was compiled from.
@@ -166,7 +174,14 @@ impl Expr {
     }
 
     fn execute(&self, scope: &Scope<'_>) -> Result<cel::Value, String> {
-        self.program.execute(&scope.0).map_err(|error| format!("`{}`: {error}", self.source))
+        let value = match &self.counted {
+            Some(counted) => {
+                bounds::begin();
+                scope.0.resolve(counted)
+            }
+            None => self.program.execute(&scope.0),
+        };
+        value.map_err(|error| format!("`{}`: {error}", self.source))
     }
 }
 

@@ -4,6 +4,7 @@
 //! For tests only. Decoders inside the server are reached over the network instead: `cli/tests/upkeep/wire.rs`.
 
 mod driver;
+mod files;
 mod targets;
 
 pub use driver::{Driven, drive};

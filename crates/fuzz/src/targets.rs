@@ -1,17 +1,21 @@
 //! The targets, each with inputs that make sense to it.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
+use signoff_a2a::A2aConfig;
+use signoff_a2a_grpc::Methods;
 use signoff_core::answer::{self, Answers};
 use signoff_core::expr::Expr;
 use signoff_core::journal::{decode, encode};
 use signoff_core::policy::PolicyFile;
 use signoff_core::visible::{Secrets, masked};
-use signoff_core::workflow::{Known, NoFiles, Workflow};
+use signoff_core::workflow::{Known, NoFiles, Workflow, yaml};
 use signoff_core::{Decision, RequestBody, RequestId, RunState, Span, Timestamp};
-use signoff_models::{ModelRequest, ProviderKind};
+use signoff_models::{ModelRequest, ProviderKind, Scripted};
 use signoff_tui::theme::Theme;
+
+use crate::files::{changes, files};
 
 /// A decoder, and inputs that it takes.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +110,47 @@ pub const TARGETS: &[Target] = &[
             r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_INPUT_REQUIRED","message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"?"}]}}}}"#,
             r#"{"kind":"task","id":"t","contextId":"c","status":{"state":"input-required","message":{"kind":"message","messageId":"m","role":"agent","parts":[{"kind":"data","data":{"a":1}}]}},"artifacts":[]}"#,
             r#"{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}"#,
+        ],
+    },
+    Target {
+        name: "a2a_card",
+        run: card,
+        seeds: &[
+            r#"{"name":"A","version":"1","capabilities":{"streaming":true},"skills":[{"id":"s"}],"supportedInterfaces":[{"url":"https://agent.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}"#,
+            r#"{"protocolVersion":"0.3.0","name":"A","url":"/rpc","preferredTransport":"JSONRPC","additionalInterfaces":[{"url":"//other.example/","transport":"HTTP+JSON"}]}"#,
+            r#"{"name":"A","supportedInterfaces":[],"signatures":[{"protected":"eyJhbGciOiJFUzI1NiJ9","signature":"AAAA"}]}"#,
+        ],
+    },
+    Target {
+        name: "a2a_grpc",
+        run: grpc,
+        // The tenant, a message with a text and data in it, and what is wanted of the answer; then a task by its id.
+        seeds: &[
+            "\n\u{3}ask\u{12}\u{1e}\n\u{2}m1 \u{1}*\u{4}\n\u{2}hi*\u{10}\"\u{e}*\u{c}\n\n\n\u{1}a\u{12}\u{5}\u{1a}\u{3}yes\u{1a}\u{2} \u{1}",
+            "\n\u{3}ask\u{12}\u{5}run_x\u{18}\u{3}",
+        ],
+    },
+    Target {
+        name: "changes",
+        run: changes,
+        seeds: &["one\ntwo\nthree\n", "a\r\nb\n\nno end", "\u{feff}x\u{202e}y\n\n\n"],
+    },
+    Target {
+        name: "files",
+        run: files,
+        seeds: &[
+            r#"{"path":"a.txt","old_text":"one","new_text":"two","all":true}"#,
+            r#"{"path":"b/c.txt","content":"x","expected_digest":"absent"}"#,
+            r#"{"path":"../../etc/passwd"}"#,
+            r#"{"path":".","glob":"**/*.{rs,md}","depth":3,"limit":5}"#,
+        ],
+    },
+    Target {
+        name: "script",
+        run: script,
+        seeds: &[
+            "- { turn: 1, call: [{ tool: http_get, arguments: { url: 'https://a.example' } }] }\n- { if: 'turn > 2', text: 'You said {{ last }}', delay: 1s, chunk: 3 }\n",
+            "let: { n: 'size(input)' }\nreplies:\n  - { match: 'a(b+)c', text: '{{ n }}' }\n  - { fail: { code: x, message: y } }\n",
         ],
     },
     Target {
@@ -220,6 +265,37 @@ fn anthropic(bytes: &[u8]) {
 fn a2a(bytes: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return };
     let _ = signoff_a2a::wire::Told::read(value);
+}
+
+fn card(bytes: &[u8]) {
+    let Ok(card) = serde_json::from_slice::<Value>(bytes) else { return };
+    let config = A2aConfig {
+        url: "https://agent.example/a".to_owned(),
+        timeout: Span::seconds(1),
+        ..A2aConfig::default()
+    };
+    if let Ok(url) = signoff_a2a::leads_to(&config, card) {
+        let origin = url.origin().ascii_serialization();
+        assert_eq!(origin, "https://agent.example", "a card leads elsewhere");
+    }
+}
+
+fn grpc(bytes: &[u8]) {
+    static METHODS: LazyLock<Option<Methods>> = LazyLock::new(|| Methods::read().ok());
+    let methods = METHODS.as_ref();
+    assert!(methods.is_some(), "the messages of the protocol can be read");
+    for method in methods.into_iter().flat_map(Methods::iter) {
+        if let Ok(value) = method.read(bytes) {
+            assert!(value.is_object(), "a message is an object: {value}");
+        }
+    }
+}
+
+fn script(bytes: &[u8]) {
+    let Ok(script) = yaml(&String::from_utf8_lossy(bytes)) else { return };
+    if let Err(problem) = Scripted::from_value(script) {
+        assert!(!problem.to_string().is_empty(), "a refusal says why");
+    }
 }
 
 fn markdown(bytes: &[u8]) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use signoff_core::{Tenant, Timestamp};
+use signoff_core::{Actor, Tenant, Timestamp};
 use signoff_runtime::{Engine, new_secret};
 use signoff_store::{Store, StoreError};
 use tokio::sync::{Semaphore, watch};
@@ -15,7 +15,7 @@ use crate::error::{ApiError, Problem};
 use crate::metrics::Metrics;
 use crate::sealed::Key;
 use crate::serve::Settings;
-use crate::stream::{Hub, Inbox};
+use crate::stream::{Hub, Inbox, Places};
 use crate::views::Views;
 use crate::{link, mcp};
 
@@ -51,6 +51,8 @@ impl Keys {
 pub(crate) struct App {
     shared: Arc<Shared>,
     pub(crate) engine: Engine,
+    /// Who asks, if somebody does.
+    asker: Option<Actor>,
 }
 
 impl Deref for App {
@@ -66,7 +68,7 @@ impl FromRequestParts<App> for App {
 
     async fn from_request_parts(parts: &mut Parts, whole: &App) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, whole).await?;
-        Ok(whole.for_tenant(caller.tenant))
+        Ok(Self { asker: Some(caller.actor), ..whole.for_tenant(caller.tenant) })
     }
 }
 
@@ -91,6 +93,8 @@ pub(crate) struct Shared {
     pub(crate) views: Views,
     /// Every WebSocket listens to it for as long as it is open.
     pub(crate) sessions: watch::Sender<()>,
+    /// Whose streams are open.
+    pub(crate) places: Places,
     reads: Semaphore,
     searches: Semaphore,
 }
@@ -118,15 +122,36 @@ impl App {
             stopping,
             views: Views::default(),
             sessions: watch::Sender::new(()),
+            places: Places::default(),
             reads: Semaphore::new(READS),
             searches: Semaphore::new(SEARCHES),
         };
-        Self { shared: Arc::new(shared), engine }
+        Self { shared: Arc::new(shared), engine, asker: None }
     }
 
     /// The same as a tenant sees it.
     pub(crate) fn for_tenant(&self, tenant: Tenant) -> Self {
-        Self { shared: Arc::clone(&self.shared), engine: self.engine.for_tenant(tenant) }
+        let engine = self.engine.for_tenant(tenant);
+        Self { shared: Arc::clone(&self.shared), engine, asker: self.asker.clone() }
+    }
+
+    /// Whose streams are counted one by one: users', where there are some.
+    pub(crate) fn stream_user(&self) -> Option<&Actor> {
+        self.asker.as_ref().filter(|_| self.access.users.any())
+    }
+
+    /// Whether there is room for one more stream.
+    pub(crate) fn room(&self, hint: &str) -> Result<(), ApiError> {
+        let settings = &self.settings;
+        let problem = |what: &str| Err(ApiError::new(Problem::TooManyStreams, what).hint(hint));
+        if self.metrics.open_streams() >= settings.max_streams {
+            return problem("there are too many streams");
+        }
+        let own = self.stream_user().map_or(0, |user| self.places.of(user));
+        if own >= settings.max_streams_each {
+            return problem("you have too many streams");
+        }
+        Ok(())
     }
 
     /// Reads one thing from the store, away from the threads that serve connections.
@@ -162,16 +187,6 @@ impl Shared {
     /// Whether the server is to stop.
     pub(crate) fn is_stopping(&self) -> bool {
         *self.stopping.borrow()
-    }
-
-    /// Whether there is room for one more stream.
-    pub(crate) fn room(&self, hint: &str) -> Result<(), ApiError> {
-        if self.metrics.open_streams() >= self.settings.max_streams {
-            return Err(
-                ApiError::new(Problem::TooManyStreams, "there are too many streams").hint(hint)
-            );
-        }
-        Ok(())
     }
 
     /// Refuses what would start something now.

@@ -9,6 +9,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 
+use crate::patient::Patient;
+
 /// The largest head of a request, in bytes.
 const MAX_HEAD: u16 = 32 * 1024;
 /// The most headers of a request.
@@ -18,13 +20,15 @@ const MAX_HEADERS: usize = 100;
 #[derive(Clone, Debug)]
 pub(crate) struct Http {
     one: http1::Builder,
+    patience: Duration,
     #[cfg(feature = "grpc")]
     two: two::Http2,
 }
 
 impl Http {
-    /// A client may take so long for the head of a request, from when it could send it.
-    pub(crate) fn new(head_timeout: Duration) -> Self {
+    /// A client may take so long for the head of a request, from when it could send it; and so long to read anything of
+    /// what it is sent.
+    pub(crate) fn new(head_timeout: Duration, patience: Duration) -> Self {
         let mut one = http1::Builder::new();
         one.timer(TokioTimer::new())
             .header_read_timeout(head_timeout)
@@ -32,6 +36,7 @@ impl Http {
             .max_header_size(MAX_HEAD.into());
         Self {
             one,
+            patience,
             #[cfg(feature = "grpc")]
             two: two::Http2::new(head_timeout),
         }
@@ -50,10 +55,14 @@ impl Http {
         let service = TowerToHyperService::new(service);
         #[cfg(feature = "grpc")]
         match self.two.is_begun(&stream, hang_up.as_mut()).await {
-            Some(true) => return self.two.serve(stream, service, hang_up).await,
+            Some(true) => {
+                let stream = Patient::new(stream, self.patience);
+                return self.two.serve(stream, service, hang_up).await;
+            }
             Some(false) => {}
             None => return,
         }
+        let stream = Patient::new(stream, self.patience);
         let connection = self.one.serve_connection(TokioIo::new(stream), service);
         let mut served = pin!(connection.with_upgrades());
         let ended = tokio::select! {
@@ -80,6 +89,8 @@ mod two {
     use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
     use hyper_util::service::TowerToHyperService;
     use tokio::net::TcpStream;
+
+    use crate::patient::Patient;
 
     /// How every connection of HTTP/2 begins; no method of HTTP/1 does.
     const PREFACE: &[u8] = b"PRI";
@@ -135,7 +146,7 @@ mod two {
 
         pub(super) async fn serve(
             &self,
-            stream: TcpStream,
+            stream: Patient<TcpStream>,
             service: TowerToHyperService<axum::Router>,
             hang_up: Pin<&mut impl Future<Output = ()>>,
         ) {

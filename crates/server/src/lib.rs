@@ -23,6 +23,7 @@ mod metrics;
 mod openai;
 mod openapi;
 mod pages;
+mod patient;
 mod process;
 mod sealed;
 mod serve;

@@ -44,6 +44,8 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// The most streams at once.
     pub max_streams: i64,
+    /// The most streams of one user at once, where there are users.
+    pub max_streams_each: usize,
     /// The most connections at once.
     pub max_connections: usize,
     /// The most messages a WebSocket takes in a second.
@@ -54,6 +56,8 @@ pub struct Settings {
     pub ping_every: Duration,
     /// How long a WebSocket's client may take to read what is sent.
     pub write_timeout: Duration,
+    /// How long any client may read nothing of what it is sent before it is left.
+    pub stall_timeout: Duration,
     /// How long runs under way are given to come to rest when the server stops.
     pub grace: Duration,
     /// The page of `DevUI`, if there is one to serve.
@@ -81,11 +85,13 @@ impl Settings {
             max_rate: 1000,
             origins: Vec::new(),
             max_streams: 20_000,
+            max_streams_each: 5_000,
             max_connections: 25_000,
             max_messages: 50,
             max_attached: 32,
             ping_every: Duration::from_secs(20),
             write_timeout: Duration::from_secs(30),
+            stall_timeout: Duration::from_mins(1),
             grace: Duration::from_secs(10),
             page: None,
             channels: Vec::new(),
@@ -239,9 +245,8 @@ async fn accept(
     app: App,
     mut closed: watch::Receiver<bool>,
 ) {
-    let head_timeout = app.settings.head_timeout;
+    let http = Http::new(app.settings.head_timeout, app.settings.stall_timeout);
     let service = service(app);
-    let http = Http::new(head_timeout);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,

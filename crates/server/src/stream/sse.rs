@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
 use serde_json::{Value, json};
-use signoff_core::{RunId, Seq};
+use signoff_core::{Actor, RunId, Seq};
 
 use super::{Heard, Listener, Tail, Told};
 use crate::app::App;
@@ -93,18 +93,25 @@ impl Changes {
 
 /// A stream that counts as open for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Counted(App);
+pub(crate) struct Counted {
+    app: App,
+    user: Option<Actor>,
+}
 
 impl Counted {
     pub(crate) fn new(app: &App) -> Self {
         app.metrics.streams(1);
-        Self(App::clone(app))
+        // Users may come and go meanwhile; who was counted is counted back.
+        let user = app.stream_user().cloned();
+        user.iter().for_each(|user| app.places.take(user));
+        Self { app: App::clone(app), user }
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.metrics.streams(-1);
+        self.app.metrics.streams(-1);
+        self.user.iter().for_each(|user| self.app.places.give_back(user));
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use signoff_core::{Actor, Tenant, Timestamp};
 use signoff_runtime::{Engine, StartRun};
 use signoff_server::{ServeError, Server, Settings};
+use signoff_store::User;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Running, rest};
@@ -117,6 +119,51 @@ async fn there_are_only_so_many_streams() {
     panic!("a stream that is gone is still counted");
 }
 
+/// One user cannot take the places of all.
+#[tokio::test]
+async fn a_user_has_only_so_many_streams() {
+    let server = Running::start(|settings| settings.max_streams_each = 2).await;
+    for name in ["ann", "ben"] {
+        let user = User {
+            name: Actor::new(name),
+            tenant: Tenant::local(),
+            roles: Vec::new(),
+            token: signoff_core::text::digest(&format!("sgn_{name}"), 64),
+            created_at: Timestamp(0),
+        };
+        assert!(server.engine.store().put_user(user, false).await.unwrap());
+    }
+    let open = async |name: &str| {
+        let ask = format!(
+            "GET /v1/requests/events HTTP/1.1\r\nHOST\r\nAuthorization: Bearer sgn_{name}\r\n\r\n"
+        );
+        let mut stream = server.send(&ask).await;
+        let mut begin = [0; 12];
+        stream.read_exact(&mut begin).await.unwrap();
+        (String::from_utf8(begin[9..].to_vec()).unwrap(), stream)
+    };
+    // The server looks for users four times a second.
+    let since = tokio::time::Instant::now();
+    while open("nobody").await.0 != "401" {
+        assert!(since.elapsed() < Duration::from_secs(60));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let first = open("ann").await;
+    let second = open("ann").await;
+    assert_eq!((&*first.0, &*second.0, &*open("ann").await.0), ("200", "200", "503"));
+    assert_eq!(open("ben").await.0, "200", "others have their own places");
+    drop(first);
+    let since = tokio::time::Instant::now();
+    while open("ann").await.0 != "200" {
+        assert!(
+            since.elapsed() < Duration::from_secs(60),
+            "a stream that is gone is still counted"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn only_addresses_of_this_machine_are_taken() {
     let store = std::sync::Arc::new(signoff_store::MemoryStore::new());
@@ -126,4 +173,37 @@ async fn only_addresses_of_this_machine_are_taken() {
         let refused = Server::bind(engine.clone(), settings).await;
         assert!(matches!(refused, Err(ServeError::NotLoopback(_))), "{address}");
     }
+}
+
+/// Who asks and does not read is left after a while; who reads a little now and then is not.
+#[tokio::test]
+async fn who_never_reads_is_left() {
+    let server = Running::start(|settings| settings.stall_timeout = SHORT).await;
+    let ask = "GET /openapi.json HTTP/1.1\r\nHOST\r\n\r\n".repeat(400);
+    let stalled = server.send(&ask).await;
+    let mut slow = server.send(&ask).await;
+    let since = tokio::time::Instant::now();
+    let mut piece = vec![0; 256 * 1024];
+    // Long enough that the first one has had its time.
+    while since.elapsed() < SHORT * 8 {
+        let read = tokio::time::timeout(Duration::from_secs(20), slow.read(&mut piece)).await;
+        assert!(read.unwrap().unwrap() > 0, "who reads slowly is cut off");
+        tokio::time::sleep(SHORT / 10).await;
+    }
+    let answers = tokio::time::timeout(Duration::from_secs(20), async {
+        let mut stalled = stalled;
+        let mut all = 0_usize;
+        loop {
+            match stalled.read(&mut piece).await {
+                Ok(0) | Err(_) => return all,
+                Ok(count) => all += count,
+            }
+        }
+    });
+    let got = answers.await.expect("the connection is over");
+    let document =
+        server.send("GET /openapi.json HTTP/1.1\r\nHOST\r\nConnection: close\r\n\r\n").await;
+    let one = rest(document).await.len();
+    assert!(got < one * 400, "all of it was sent: {got}");
+    server.stop().await;
 }
