@@ -159,6 +159,9 @@ export type Choice = {
   description?: string | null;
 };
 
+/** From when on the time of those is counted who are asked next. */
+export type Clock = "reset" | "shared";
+
 /** What to know about a request. */
 export type Comment = {
   /** The comment. */
@@ -385,18 +388,26 @@ export type ErrorInfo = {
 export type Feedback = {
   /** Its number in the run, from 1. */
   n: number;
-  /** What it is about. */
+  /** What it is about, and so for how long it counts. */
   scope: FeedbackScope;
+  /** The phase outside of which it does not count. */
+  phase?: string | null;
   /** The step it was said at. */
   step?: number | null;
   /** When it was said, as the plan goes. */
   timing: Timing;
   /** Who said it. */
   author: string;
+  /** The agents that are told. Not there: all. */
+  for?: Array<string>;
   /** What. */
   text: string;
   /** When. */
   at: string;
+  /** From when on it counts no more. */
+  expires?: string | null;
+  /** Whether it counts now. It does not if it has expired, if the step it is about is over, and while the run is in another phase than it is about. */
+  counts: boolean;
 };
 
 /** One page of a list. */
@@ -407,7 +418,7 @@ export type FeedbackList = {
   next_cursor?: string | null;
 };
 
-/** What it is about. */
+/** What it is about, and so for how long it counts. */
 export type FeedbackScope = "run" | "phase" | "step";
 
 /** A fork to make. */
@@ -446,10 +457,12 @@ export type GateFile = {
   on_timeout?: OnTimeout;
   /** Who is asked then, one after the other, with `on_timeout: escalate`. */
   escalation?: Array<Stage>;
+  /** From when on their time is counted. */
+  clock?: Clock;
   /** What happens when the last of them has not answered. */
   finally?: OnTimeout | null;
-  /** How often people are reminded. */
-  remind?: Span | null;
+  /** How often people are reminded: every so often, or whenever a share of the time is over. */
+  remind?: Remind | null;
   /** What a rejection means for the other calls of the same turn. */
   siblings?: Siblings;
   /** How much can go wrong. */
@@ -714,6 +727,9 @@ export type Remember = Reach | ({
   times?: number | null;
 });
 
+/** A length of time, for example 4h, or a share of the time there is for an answer, for example 50%. */
+export type Remind = string;
+
 /** What can be shown. */
 export type Rendered = {
   /** One for each text, in order. */
@@ -902,6 +918,12 @@ export type RunStatus = "running" | "waiting" | "paused" | "completed" | "failed
 export type Say = {
   /** What. */
   text: string;
+  /** What it is about, and so for how long it counts: the run (the default), the phase it is in, or the step it is at. */
+  scope?: FeedbackScope;
+  /** The agents that are told, if not all. */
+  for?: Array<string>;
+  /** From when on it counts no more: a time (`2026-01-31T18:00:00Z`), or a length of time from now (`2h`). */
+  expires?: string | null;
 };
 
 /** Answers to send. */

@@ -44,10 +44,13 @@ async fn it_asks_what_it_must_and_plans() {
     let decided = server.read(&format!("/v1/runs/{id}/journal?type=decided,asked&limit=500")).await;
     assert_eq!(decided["data"].as_array().unwrap().len(), 6);
     assert_eq!(decided["data"][0]["request_id"], json!(request));
+    let all = server.read("/v1/audit?limit=500").await["data"].as_array().unwrap().clone();
+    let looked = all.iter().filter(|line| line["decision"]["decision"] == "viewed").count();
+    assert_eq!((all.len() - looked, looked), (3, 1), "three decisions, and who looked: {all:?}");
     let audit = server.read("/v1/audit?limit=2").await;
     assert_eq!(audit["data"].as_array().unwrap().len(), 2);
     let rest = server.read(&format!("/v1/audit?cursor={}", text(&audit["next_cursor"]))).await;
-    assert_eq!(rest["data"].as_array().unwrap().len(), 1);
+    assert_eq!(rest["data"].as_array().unwrap().len(), all.len() - 2);
 
     let metrics = text(&server.get("/metrics").await.1);
     for line in [

@@ -27,6 +27,9 @@ use crate::shape::List;
 /// The longest time for which something may be said to count.
 const LONGEST: Span = Span::seconds(366 * 86_400);
 
+/// How many agents something can be for.
+const MOST_AGENTS: usize = 64;
+
 /// How long an answer waits for the run to take it up.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -171,6 +174,10 @@ async fn add(
     let before = known.last_feedback;
     if said.text.trim().is_empty() || said.text.len() > MAX_FEEDBACK_BYTES {
         let message = format!("`text` has between 1 and {MAX_FEEDBACK_BYTES} bytes");
+        return Err(ApiError::new(Problem::InvalidBody, message));
+    }
+    if said.agents.len() > MOST_AGENTS {
+        let message = format!("`for` names at most {MOST_AGENTS} agents");
         return Err(ApiError::new(Problem::InvalidBody, message));
     }
     takes_feedback(&app, &run, &said.agents).await?;
