@@ -142,8 +142,7 @@ pub(super) fn growth(title: &str, x: &str, lines: &[Line]) -> String {
     let (left, right, top, bottom) = (64.0, WIDTH - 250.0, 64.0, HEIGHT - 46.0);
     let at_x = |v: f64| left + (v.log10() - across.0) / (across.1 - across.0) * (right - left);
     let at_y = |v: f64| bottom - (v.max(1e-3).log10() - up.0) / (up.1 - up.0) * (bottom - top);
-    let below =
-        "both scales are logarithmic: what is flat does not grow; the dashed line grows in proportion";
+    let below = "both scales are logarithmic: what is flat does not grow; the dashed line grows in proportion";
     let mut svg = begin(title, below, HEIGHT);
     for value in steps(up.0, up.1) {
         let y = at_y(value);
