@@ -24,23 +24,26 @@ struct Row {
 fn rows(records: &[Value]) -> Vec<Row> {
     let mut rows = Vec::new();
     for measure in measures() {
+        // What was measured last counts, of ours and of each way in which another does it.
         let mut cases: Vec<(String, f64)> = Vec::new();
-        let mut others: BTreeMap<String, (String, f64)> = BTreeMap::new();
+        let mut others: BTreeMap<String, BTreeMap<(&str, &str), f64>> = BTreeMap::new();
         for record in records {
             let Some((case, value)) = measure.of(record) else { continue };
-            let peer = record["peer"].as_str().unwrap_or_default();
-            if peer == OURS {
+            let said = |key: &str| record[key].as_str().unwrap_or_default();
+            if said("peer") == OURS {
                 match cases.iter_mut().find(|(known, _)| *known == case) {
-                    // What was measured last counts.
                     Some(known) => known.1 = value,
                     None => cases.push((case, value)),
                 }
-            } else if others.get(&case).is_none_or(|(_, best)| measure.is_better(value, *best)) {
-                others.insert(case, (peer.to_owned(), value));
+            } else {
+                others.entry(case).or_default().insert((said("peer"), said("case")), value);
             }
         }
         for (case, ours) in cases {
-            let best = others.get(&case).cloned();
+            let ways = others.get(&case).into_iter().flatten();
+            let best = ways
+                .map(|((peer, _), value)| ((*peer).to_owned(), *value))
+                .reduce(|a, b| if measure.is_better(b.1, a.1) { b } else { a });
             let ratio = best.as_ref().map(|(_, best)| measure.times_better(ours, *best));
             let what = format!("{} {}, {case}", measure.workload, measure.title);
             rows.push(Row { what, unit: measure.unit, ours, best, ratio });

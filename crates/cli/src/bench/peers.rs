@@ -79,3 +79,49 @@ impl Peers {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Typed {
+        #[command(flatten)]
+        bench: BenchArgs,
+    }
+
+    /// Writes what it was asked for; `w2` fails, as a program does that a newer version of its peer broke.
+    const HARNESS: &str = r#"
+import json, os, sys
+name = sys.argv[1]
+if name == "w2":
+    sys.exit("the peer has changed")
+with open(os.path.join(os.environ["BENCH_RESULTS"], name + ".jsonl"), "a") as file:
+    file.write(json.dumps({"peer": "af", "asked": sys.argv[1:], "runs": os.environ["BENCH_RUNS"]}) + "\n")
+"#;
+
+    #[test]
+    fn what_is_installed_is_measured_and_what_fails_holds_up_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let [harness, home, to] = ["harness", "home", "to"].map(|name| folder.path().join(name));
+        let peers = Peers { harness: harness.clone(), home: home.clone(), to: to.clone() };
+        let args = Typed::parse_from(["bench", "--runs", "3"]).bench;
+        let refused = peers.run(&args, &["w1"]).unwrap_err();
+        assert!(refused.to_string().contains("setup.sh"), "{refused}");
+        for name in ["af", "lg", "afdev"] {
+            std::fs::create_dir_all(home.join(format!("bench-{name}/bin"))).unwrap();
+            std::fs::write(home.join(format!("bench-{name}/bin/python")), "").unwrap();
+        }
+        std::fs::create_dir(&harness).unwrap();
+        std::fs::write(harness.join("run_all.py"), HARNESS).unwrap();
+        // Nothing is there to load servers with, so there is no w7.
+        peers.run(&args, &["w1", "w2", "w6", "w7", "scale"]).unwrap();
+        let written = |name: &str| std::fs::read_to_string(to.join(name)).unwrap_or_default();
+        let record: serde_json::Value = serde_json::from_str(&written("w1.jsonl")).unwrap();
+        assert_eq!(record["asked"], serde_json::json!(["w1", "--peers", "af,lg"]));
+        assert_eq!(record["runs"], "3");
+        assert!(written("w2.jsonl").is_empty() && !written("w6.jsonl").is_empty());
+    }
+}

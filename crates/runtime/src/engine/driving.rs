@@ -55,6 +55,13 @@ impl EngineInner {
         }
     }
 
+    /// What is driven here, always in the same order: what is simulated must come again as it was.
+    fn cells(&self) -> Vec<Arc<RunCell>> {
+        let mut cells: Vec<_> = lock(&self.active).values().cloned().collect();
+        cells.sort_by(|a, b| a.id.cmp(&b.id));
+        cells
+    }
+
     /// Renews the leases of what is driven here, if time has made a leap: a machine that slept must
     /// not take its own work for somebody else's.
     pub(crate) async fn keep_own(&self, now: Timestamp) -> Result<(), StoreError> {
@@ -62,8 +69,7 @@ impl EngineInner {
         if now < Timestamp(before).plus(self.roster.renew_every()) {
             return Ok(());
         }
-        let leases: Vec<Lease> =
-            lock(&self.active).values().map(|cell| cell.lease.clone()).collect();
+        let leases: Vec<Lease> = self.cells().into_iter().map(|cell| cell.lease.clone()).collect();
         if !leases.is_empty() {
             self.roster.keep(leases).await?;
         }
@@ -73,8 +79,7 @@ impl EngineInner {
     /// Lets every driver hand its run over as soon as it can.
     pub(super) fn drain(&self) {
         self.draining.store(true, Ordering::Release);
-        let cells: Vec<Arc<RunCell>> = lock(&self.active).values().cloned().collect();
-        for cell in cells {
+        for cell in self.cells() {
             cell.driver.wake();
         }
     }
@@ -86,13 +91,7 @@ impl EngineInner {
 
     /// Tells the drivers of this process that another one has changed the store.
     pub(crate) fn nudge_active(&self) {
-        let cells: Vec<Arc<RunCell>> = {
-            let active = lock(&self.active);
-            let mut cells: Vec<_> = active.values().cloned().collect();
-            cells.sort_by(|a, b| a.id.cmp(&b.id));
-            cells
-        };
-        for cell in cells {
+        for cell in self.cells() {
             cell.nudge();
         }
     }

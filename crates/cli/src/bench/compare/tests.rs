@@ -27,7 +27,7 @@ fn the_best_of_the_others_is_what_counts() {
     ];
     write(folder.path(), "signoff.jsonl", &ours);
     // Theirs does not say its workload in each line.
-    let theirs: Vec<Value> = [w1("slow", 5.0), w1("quick", 1.0)]
+    let theirs: Vec<Value> = [w1("slow", 0.5), w1("slow", 5.0), w1("quick", 1.0)]
         .into_iter()
         .map(|mut record| {
             record.as_object_mut().unwrap().remove("workload");
@@ -38,7 +38,7 @@ fn the_best_of_the_others_is_what_counts() {
     write(&folder.path().join("peers"), "w7.jsonl", &[w7("slow", "concurrency", 20.0)]);
     let table = report(folder.path()).unwrap();
     let row = |begin: &str| table.lines().find(|line| line.starts_with(begin)).unwrap().to_owned();
-    // The last of ours, against the quickest of theirs.
+    // The last of ours, against the quickest of what was the last of theirs.
     assert_eq!(
         row("| w1"),
         "| w1 a step in memory, n=10 | 1.0 µs of CPU | 100 µs of CPU (quick) | 100 |"
