@@ -94,7 +94,9 @@ async fn post(
     headers: &[(&str, &str)],
     body: Vec<u8>,
 ) -> (u16, Value) {
-    let mut request = server.request(Method::POST, path).body(body);
+    // A connection of its own: one that was idle for long may be closed just then.
+    let request = server.request(Method::POST, path).header("connection", "close");
+    let mut request = request.body(body);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -140,10 +142,11 @@ async fn json_that_is_too_much() {
         let (status, answer) = post(server, path, &packed, gzip_bomb()).await;
         assert!((400..500).contains(&status) || answer["error"].is_object(), "{path}: {answer}");
     }
-    // As what a run is about they are taken, up to the size of a body.
+    // What is wrong with something large is said without repeating all of it.
     let body = format!(r#"{{"workflow":"ask","input":{}}}"#, keys(60_000));
     let (status, answer) = post(server, "/v1/runs", &[JSON], body.into_bytes()).await;
-    assert_eq!(status, 201, "{answer}");
+    assert_eq!((status, code(&answer)), (422, "invalid_input"));
+    assert!(answer.to_string().len() < 16 * 1024, "{} bytes", answer.to_string().len());
     guarded.end("JSON").await;
 }
 
@@ -456,12 +459,9 @@ async fn answers_without_end() {
     for (workflow, run) in &runs {
         let ended = server.at_rest(run).await;
         let journal = format!("{:?}", server.journal(run).await);
-        // A tool's result is cut and the agent goes on; everything else fails.
-        let wanted = if ["body", "packed", "brotli", "head"].contains(&workflow.as_str()) {
-            "completed"
-        } else {
-            "failed"
-        };
+        // An agent whose model or whose place fails asks a person; without a tool, or with its result cut, it goes on.
+        let asks = ["chat", "responses", "claude", "line", "far"].contains(&workflow.as_str());
+        let wanted = if asks { "waiting" } else { "completed" };
         assert_eq!(ended["status"], wanted, "{workflow}: {ended}");
         assert!(journal.len() < 2 * 1024 * 1024, "{workflow}: {} bytes are kept", journal.len());
     }
