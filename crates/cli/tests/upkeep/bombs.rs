@@ -19,6 +19,8 @@ use crate::support::{Client, Place, Server, text};
 
 /// How much more memory the server may take, whatever is done to it.
 const MORE: u64 = 160 * 1024 * 1024;
+/// What somebody wants to send in vain.
+const LOTS: usize = 200 * 1024 * 1024;
 /// How long anybody else may have to wait. Generous: the machine may be busy.
 const SOON: Duration = Duration::from_secs(20);
 
@@ -210,7 +212,7 @@ async fn expressions_over_large_inputs() {
     };
     flow(
         "pairs",
-        "executors:\n  a: { transform: 'input.all(x, input.all(y, input.all(z, x + y + z >= 0)))' }\n",
+        "input: { type: array }\nexecutors:\n  a: { transform: 'input.all(x, input.all(y, input.all(z, x + y + z >= 0)))' }\n",
     );
     flow("pattern", "executors:\n  a: { transform: \"input.matches('^(a+)+$')\" }\n");
     flow("long", "executors:\n  a: { transform: \"input.matches('^(([a-z]+)*,?)*$')\" }\n");
@@ -299,7 +301,6 @@ fn pour(stream: &mut TcpStream, piece: &[u8], most: usize) -> usize {
 async fn frames_without_end_and_clients_that_never_read() {
     let guarded = Guarded::start(&Place::new()).await;
     let client = guarded.server.client.clone();
-    const LOTS: usize = 200 * 1024 * 1024;
     tokio::task::spawn_blocking(move || {
         // A text that goes on in fragments; each is masked with zeros.
         let mut first = vec![0x01, 0xfe, 0x40, 0x00, 0, 0, 0, 0];
