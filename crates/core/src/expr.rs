@@ -1,11 +1,13 @@
 //! Conditions and small transformations in CEL, bounded.
 
 mod bounds;
+#[cfg(test)]
+mod bounds_tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use cel::common::ast::Expr as Node;
+use cel::common::ast::{EntryExpr, Expr as Node};
 use cel::common::types::{
     CelBool, CelDouble, CelInt, CelList, CelMap, CelNull, CelString, CelUInt,
 };
@@ -226,9 +228,19 @@ fn each(expression: &cel::common::ast::IdedExpr, seen: &mut impl FnMut(&Node)) {
                 &it.loop_step,
                 &it.result,
             ]),
-            // A name by itself, a literal; maps and structs give no condition.
+            Node::Map(map) => todo.extend(map.entries.iter().flat_map(within)),
+            Node::Struct(it) => todo.extend(it.entries.iter().flat_map(within)),
+            // A name by itself, a literal.
             _ => {}
         }
+    }
+}
+
+/// The expressions in an entry of a map or a struct.
+fn within(entry: &cel::common::ast::IdedEntryExpr) -> Vec<&cel::common::ast::IdedExpr> {
+    match &entry.expr {
+        EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
+        EntryExpr::StructField(field) => vec![&field.value],
     }
 }
 

@@ -9,6 +9,8 @@ pub const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 pub const MAX_SCHEMA_DEPTH: usize = 32;
 /// How many problems are reported for one value.
 const MAX_PROBLEMS: usize = 20;
+/// How much is said of one of them, in bytes.
+const MAX_PROBLEM_BYTES: usize = 1024;
 
 /// Compiles `schema`, or says why it is not one that can be used here.
 pub fn compile(schema: &Value) -> Result<Validator, String> {
@@ -75,10 +77,25 @@ pub fn problems(validator: &Validator, value: &Value) -> Result<(), Vec<String>>
         .take(MAX_PROBLEMS)
         .map(|error| {
             let place = error.instance_path().to_string();
-            if place.is_empty() { error.to_string() } else { format!("{place}: {error}") }
+            let said =
+                if place.is_empty() { error.to_string() } else { format!("{place}: {error}") };
+            cut(said)
         })
         .collect();
     if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// The beginning of what is said of a problem: it quotes what is wrong, however long that is.
+fn cut(mut said: String) -> String {
+    if said.len() > MAX_PROBLEM_BYTES {
+        let mut end = MAX_PROBLEM_BYTES;
+        while !said.is_char_boundary(end) {
+            end -= 1;
+        }
+        said.truncate(end);
+        said.push('…');
+    }
+    said
 }
 
 fn depth(value: &Value, above: usize) -> usize {
@@ -145,6 +162,14 @@ mod tests {
         let problems =
             check(&schema, &json!({ "venue": "much", "items": [], "extra": 1 })).unwrap_err();
         assert_eq!(problems.len(), 3, "{problems:?}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_something_large_is_said_in_few_words() {
+        let large = json!(["é".repeat(1_000_000), "x".repeat(1_000_000)]);
+        let problems = check(&json!({ "items": { "type": "integer" } }), &large).unwrap_err();
+        assert_eq!(problems.len(), 2);
+        assert!(problems.iter().all(|it| it.len() < 1100 && it.ends_with('…')), "{problems:?}");
     }
 
     #[test]

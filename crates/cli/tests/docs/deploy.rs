@@ -67,6 +67,22 @@ fn the_container_starts_what_there_is() {
     assert!(file.contains(&image), "{image}");
 }
 
+/// Everything beside the Containerfile is handed to whoever builds: not what runs have left there.
+#[test]
+fn an_image_is_built_without_the_data_of_runs() {
+    let ignored = read(&root().join(".dockerignore"));
+    let ignored: Vec<&str> = ignored.lines().collect();
+    for folder in [".signoff", "target", ".git", "web/node_modules"] {
+        assert!(ignored.contains(&folder), "{folder}");
+    }
+    // What git does not take is not for others.
+    for line in read(&root().join(".gitignore")).lines() {
+        let name = line.trim_end_matches('/');
+        let is_ignored = ignored.iter().any(|it| it.trim_start_matches("**/") == name);
+        assert!(is_ignored, "{name}");
+    }
+}
+
 #[test]
 fn the_three_nodes_start_what_there_is() {
     let compose = yaml(&deploy("compose.yaml"));

@@ -19,6 +19,8 @@ use crate::support::{Client, Place, Server, text};
 
 /// How much more memory the server may take, whatever is done to it.
 const MORE: u64 = 160 * 1024 * 1024;
+/// What somebody wants to send in vain.
+const LOTS: usize = 200 * 1024 * 1024;
 /// How long anybody else may have to wait. Generous: the machine may be busy.
 const SOON: Duration = Duration::from_secs(20);
 
@@ -94,7 +96,9 @@ async fn post(
     headers: &[(&str, &str)],
     body: Vec<u8>,
 ) -> (u16, Value) {
-    let mut request = server.request(Method::POST, path).body(body);
+    // A connection of its own: one that was idle for long may be closed just then.
+    let request = server.request(Method::POST, path).header("connection", "close");
+    let mut request = request.body(body);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -140,10 +144,11 @@ async fn json_that_is_too_much() {
         let (status, answer) = post(server, path, &packed, gzip_bomb()).await;
         assert!((400..500).contains(&status) || answer["error"].is_object(), "{path}: {answer}");
     }
-    // As what a run is about they are taken, up to the size of a body.
+    // What is wrong with something large is said without repeating all of it.
     let body = format!(r#"{{"workflow":"ask","input":{}}}"#, keys(60_000));
     let (status, answer) = post(server, "/v1/runs", &[JSON], body.into_bytes()).await;
-    assert_eq!(status, 201, "{answer}");
+    assert_eq!((status, code(&answer)), (422, "invalid_input"));
+    assert!(answer.to_string().len() < 16 * 1024, "{} bytes", answer.to_string().len());
     guarded.end("JSON").await;
 }
 
@@ -207,7 +212,7 @@ async fn expressions_over_large_inputs() {
     };
     flow(
         "pairs",
-        "executors:\n  a: { transform: 'input.all(x, input.all(y, input.all(z, x + y + z >= 0)))' }\n",
+        "input: { type: array }\nexecutors:\n  a: { transform: 'input.all(x, input.all(y, input.all(z, x + y + z >= 0)))' }\n",
     );
     flow("pattern", "executors:\n  a: { transform: \"input.matches('^(a+)+$')\" }\n");
     flow("long", "executors:\n  a: { transform: \"input.matches('^(([a-z]+)*,?)*$')\" }\n");
@@ -296,7 +301,6 @@ fn pour(stream: &mut TcpStream, piece: &[u8], most: usize) -> usize {
 async fn frames_without_end_and_clients_that_never_read() {
     let guarded = Guarded::start(&Place::new()).await;
     let client = guarded.server.client.clone();
-    const LOTS: usize = 200 * 1024 * 1024;
     tokio::task::spawn_blocking(move || {
         // A text that goes on in fragments; each is masked with zeros.
         let mut first = vec![0x01, 0xfe, 0x40, 0x00, 0, 0, 0, 0];
@@ -456,12 +460,9 @@ async fn answers_without_end() {
     for (workflow, run) in &runs {
         let ended = server.at_rest(run).await;
         let journal = format!("{:?}", server.journal(run).await);
-        // A tool's result is cut and the agent goes on; everything else fails.
-        let wanted = if ["body", "packed", "brotli", "head"].contains(&workflow.as_str()) {
-            "completed"
-        } else {
-            "failed"
-        };
+        // An agent whose model or whose place fails asks a person; without a tool, or with its result cut, it goes on.
+        let asks = ["chat", "responses", "claude", "line", "far"].contains(&workflow.as_str());
+        let wanted = if asks { "waiting" } else { "completed" };
         assert_eq!(ended["status"], wanted, "{workflow}: {ended}");
         assert!(journal.len() < 2 * 1024 * 1024, "{workflow}: {} bytes are kept", journal.len());
     }

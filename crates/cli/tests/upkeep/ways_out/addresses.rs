@@ -45,13 +45,14 @@ pub(super) const PRIVATE: &[&str] = &[
 /// Hosts that are never reached, whoever says so.
 pub(super) const FORBIDDEN: &[&str] = &[
     "169.254.169.254",
+    "metadata.test",
+    "[::ffff:169.254.169.254]",
     "2852039166",
     "0xa9fea9fe",
     "0251.0376.0251.0376",
     "169.254.169.254.",
     "169.254.170.2",
     "100.100.100.200",
-    "[::ffff:169.254.169.254]",
     "[64:ff9b::a9fe:a9fe]",
     "[2002:a9fe:a9fe::]",
     "[fd00:ec2::254]",
@@ -59,8 +60,26 @@ pub(super) const FORBIDDEN: &[&str] = &[
     "[::]",
     "255.255.255.255",
     "224.0.0.1",
-    "metadata.test",
     "metadata6.test",
+];
+
+/// One of each kind, for ways whose every address is a client of its own from the start of the server.
+pub(super) const SOME: &[&str] = &[
+    "127.0.0.1",
+    "2130706433",
+    "0177.0.0.1",
+    "127.0.0.1.",
+    "192.168.1.1",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "[2002:7f00:1::]",
+    "[64:ff9b::7f00:1]",
+    "[fd00::1]",
+    "localhost",
+    "inside.test",
+    "169.254.169.254",
+    "[::ffff:169.254.169.254]",
+    "metadata.test",
 ];
 
 /// What the names are.
