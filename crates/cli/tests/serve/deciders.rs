@@ -115,6 +115,20 @@ async fn others_are_asked_when_nobody_answers() {
     }
 }
 
+/// The first two questions of a run, once both are asked.
+async fn two_questions(client: &Client, token: &str, run: &str) -> (Value, Value) {
+    let since = Instant::now();
+    loop {
+        let (_, found) = get(client, token, &format!("/v1/requests?run={run}")).await;
+        let asked = found["data"].as_array().cloned().unwrap_or_default();
+        if let [first, second] = asked.as_slice() {
+            return (first.clone(), second.clone());
+        }
+        assert!(since.elapsed() < PATIENCE, "{found}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 #[tokio::test]
 async fn stages_with_one_clock_are_due_when_they_always_were() {
     let place = Place::new();
@@ -129,8 +143,7 @@ async fn stages_with_one_clock_are_due_when_they_always_were() {
     };
     let server = clerk(&place, &gate("shared"), WRITE);
     let run = start(&server, &ann).await;
-    let first = pending(&server, &ann, &run, "").await;
-    let second = pending(&server, &ann, &run, first["id"].as_str().unwrap()).await;
+    let (first, second) = two_questions(&server, &ann, &run).await;
     let due = |request: &Value| {
         let at: jiff::Timestamp = text(&request["expires_at"]).parse().unwrap();
         at.as_millisecond()
@@ -151,8 +164,7 @@ async fn stages_with_one_clock_are_due_when_they_always_were() {
     // By itself each has all of its time.
     let server = clerk(&place, &gate("reset"), WRITE);
     let run = start(&server, &ann).await;
-    let first = pending(&server, &ann, &run, "").await;
-    let second = pending(&server, &ann, &run, first["id"].as_str().unwrap()).await;
+    let (first, second) = two_questions(&server, &ann, &run).await;
     assert!(due(&second) - due(&first) >= 3_600_000, "{second}");
 }
 

@@ -214,7 +214,7 @@ async fn what_is_said_is_for_some_for_a_while_and_about_a_part() {
     decide(&server, &run, "step_before", yes()).await;
     decide(&server, &run, "tool_call", yes()).await;
     waits(&server, &run).await;
-    for (word, controller, engineer) in [
+    for (word, control, engineer) in [
         ("Only for one", false, true),
         ("About this step", true, true),
         ("Soon over", false, false),
@@ -222,10 +222,10 @@ async fn what_is_said_is_for_some_for_a_while_and_about_a_part() {
         ("About the plan", false, false),
     ] {
         let found = (
-            told(&server, &run, "controller", word).await > 0,
+            told(&server, &run, "control", word).await > 0,
             told(&server, &run, "engineer", word).await > 0,
         );
-        assert_eq!(found, (controller, engineer), "{word}");
+        assert_eq!(found, (control, engineer), "{word}");
     }
     // What is over is still there for people, over a crash too, and can be taken away.
     decide(&server, &run, "step_after", yes()).await;
@@ -237,17 +237,17 @@ async fn what_is_said_is_for_some_for_a_while_and_about_a_part() {
     assert_eq!(json!(counts), json!([false, true, false, false, true]), "{all}");
     let (status, left) = server.delete(&format!("{path}/3")).await;
     assert_eq!((status, left["data"].as_array().unwrap().len()), (200, 4), "{left}");
-    let before = told(&server, &run, "controller", "About this step").await;
+    let before = told(&server, &run, "control", "About this step").await;
     // There is room for a thousand tokens: the oldest is left out, and that is said.
     for said in ["a".repeat(3_000), "b".repeat(2_000)] {
         assert_eq!(server.post(&path, &json!({ "text": said })).await.0, 201);
     }
     decide(&server, &run, "step_before", yes()).await;
     waits(&server, &run).await;
-    assert_eq!(told(&server, &run, "controller", "About this step").await, before);
-    assert!(told(&server, &run, "controller", &"b".repeat(2_000)).await > 0);
-    assert_eq!(told(&server, &run, "controller", &"a".repeat(3_000)).await, 0);
-    assert!(told(&server, &run, "controller", "(2 older left out)").await > 0);
+    assert_eq!(told(&server, &run, "control", "About this step").await, before);
+    assert!(told(&server, &run, "control", &"b".repeat(2_000)).await > 0);
+    assert_eq!(told(&server, &run, "control", &"a".repeat(3_000)).await, 0);
+    assert!(told(&server, &run, "control", "(2 older left out)").await > 0);
     assert_eq!(server.read(&format!("/v1/runs/{run}")).await["input"], TASK, "as it was given");
 }
 
