@@ -178,17 +178,19 @@ async fn only_addresses_of_this_machine_are_taken() {
 /// Who asks and does not read is left after a while; who reads a little now and then is not.
 #[tokio::test]
 async fn who_never_reads_is_left() {
-    let server = Running::start(|settings| settings.stall_timeout = SHORT).await;
+    // Long enough for a machine that is busy.
+    let stall = Duration::from_secs(3);
+    let server = Running::start(|settings| settings.stall_timeout = stall).await;
     let ask = "GET /openapi.json HTTP/1.1\r\nHOST\r\n\r\n".repeat(400);
     let stalled = server.send(&ask).await;
     let mut slow = server.send(&ask).await;
     let since = tokio::time::Instant::now();
     let mut piece = vec![0; 256 * 1024];
     // Long enough that the first one has had its time.
-    while since.elapsed() < SHORT * 8 {
+    while since.elapsed() < stall * 3 {
         let read = tokio::time::timeout(Duration::from_secs(20), slow.read(&mut piece)).await;
         assert!(read.unwrap().unwrap() > 0, "who reads slowly is cut off");
-        tokio::time::sleep(SHORT / 10).await;
+        tokio::time::sleep(stall / 10).await;
     }
     let answers = tokio::time::timeout(Duration::from_secs(20), async {
         let mut stalled = stalled;
