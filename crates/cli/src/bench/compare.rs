@@ -139,7 +139,7 @@ impl Growth {
         );
         for line in lines {
             let at = |size: &f64| {
-                let found = line.points.iter().find(|(x, _)| x == size);
+                let found = line.points.iter().find(|(x, _)| x.total_cmp(size).is_eq());
                 found.map_or("–".to_owned(), |(_, y)| plot::short(*y))
             };
             let cells: Vec<String> = sizes.iter().map(at).collect();

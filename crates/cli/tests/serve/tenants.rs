@@ -1,4 +1,4 @@
-//! What belongs to another tenant: every operation of the OpenAPI document is in a table here, and so is every operation of
+//! What belongs to another tenant: every operation of the `OpenAPI` document is in a table here, and so is every operation of
 //! the dialects that the document does not have. One that is new fails until it is said what others see there.
 
 use std::collections::BTreeSet;
@@ -37,6 +37,8 @@ struct Theirs {
 }
 
 /// What bravo sees at an operation of the document.
+// A table: one row for each kind of operation.
+#[allow(clippy::match_same_arms)]
 fn sees(method: &str, path: &str, theirs: &Theirs) -> Sees {
     let Theirs { run, request, conversation, .. } = theirs;
     let response = format!("resp_{}_1", run.trim_start_matches("run_"));
@@ -294,11 +296,11 @@ async fn no_method_of_a2a_shows_or_changes_what_is_anothers() {
             let answer = read(&response.text().await.unwrap());
             match method.as_str() {
                 "ListTasks" if tenant.is_none() => {
-                    assert_eq!(answer["result"]["tasks"], json!([]), "{answer}")
+                    assert_eq!(answer["result"]["tasks"], json!([]), "{answer}");
                 }
                 "GetExtendedAgentCard" => {}
                 _ if tenant.is_none() => {
-                    assert_eq!(answer["error"]["code"], -32001, "{method}: {answer}")
+                    assert_eq!(answer["error"]["code"], -32001, "{method}: {answer}");
                 }
                 _ => assert!(answer["error"].is_object(), "{method}: {answer}"),
             }

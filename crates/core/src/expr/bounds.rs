@@ -44,16 +44,9 @@ fn count<'b, 'v>(mut given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, Execu
     };
     let Some(list) = given.pop() else { return Err(failed("there is none".to_owned())) };
     let items = list.as_sizer().map_or(1, |it| u64::try_from(*it.size().inner()).unwrap_or(1));
-    match LEFT.get().checked_sub(items.max(1)) {
-        Some(left) => {
-            LEFT.set(left);
-            Ok(list)
-        }
-        None => {
-            LEFT.set(0);
-            Err(failed(format!("it goes through more than {MAX_INNER} items")))
-        }
-    }
+    let left = LEFT.get().checked_sub(items.max(1));
+    LEFT.set(left.unwrap_or(0));
+    left.map(|_| list).ok_or_else(|| failed(format!("it goes through more than {MAX_INNER} items")))
 }
 
 /// The expression with its counters, if it needs some.

@@ -76,6 +76,8 @@ pub enum Clock {
 }
 
 impl Clock {
+    // Serde gives it so.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
     fn is_reset(&self) -> bool {
         *self == Self::Reset
     }

@@ -91,14 +91,14 @@ fn fit(amount: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn cost(amount: Value) -> Cost {
+    fn cost(amount: &Value) -> Cost {
         serde_json::from_value(json!({ "amount": amount, "unit": "EUR" })).unwrap()
     }
 
     #[test]
     fn a_cost_is_a_number_or_follows_from_the_arguments() {
         let given = json!({ "guests": 3, "each": 0.1 });
-        let said = |amount: Value| cost_in_words(&cost(amount).of(&given)).unwrap();
+        let said = |amount: Value| cost_in_words(&cost(&amount).of(&given)).unwrap();
         assert_eq!(said(json!(12)), "12.0 EUR");
         assert_eq!(said(json!(0.25)), "0.25 EUR");
         assert_eq!(said(json!("double(arguments.guests) * arguments.each")), "0.3 EUR");
@@ -110,13 +110,13 @@ mod tests {
 
     #[test]
     fn what_can_never_be_an_amount_is_refused() {
-        assert_eq!(cost(json!(1.5)).problem(), None);
+        assert_eq!(cost(&json!(1.5)).problem(), None);
         for (amount, key) in
             [(json!(-1), "amount"), (json!("1 +"), "amount"), (json!("x"), "amount")]
         {
-            assert_eq!(cost(amount).problem().unwrap().0, key);
+            assert_eq!(cost(&amount).problem().unwrap().0, key);
         }
-        let nameless = Cost { unit: String::new(), ..cost(json!(1)) };
+        let nameless = Cost { unit: String::new(), ..cost(&json!(1)) };
         assert_eq!(nameless.problem().unwrap().0, "unit");
     }
 }

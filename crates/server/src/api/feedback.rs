@@ -229,14 +229,9 @@ fn until(said: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, ApiErr
     let Some(said) = said else { return Ok(None) };
     let after = said.parse::<Span>().ok().filter(|span| *span <= LONGEST);
     let until = after.map(|span| now.plus(span)).or_else(|| Timestamp::from_rfc3339(said));
-    match until.filter(|until| *until > now && *until <= now.plus(LONGEST)) {
-        Some(until) => Ok(Some(until)),
-        None => {
-            let message =
-                "`expires` is a time to come within a year, or a length of time like `2h`";
-            Err(ApiError::new(Problem::InvalidBody, message.to_owned()))
-        }
-    }
+    let until = until.filter(|until| *until > now && *until <= now.plus(LONGEST));
+    let message = "`expires` is a time to come within a year, or a length of time like `2h`";
+    until.map(Some).ok_or_else(|| ApiError::new(Problem::InvalidBody, message.to_owned()))
 }
 
 /// Only a run in phases has agents who are told, and only those that have a part in them.

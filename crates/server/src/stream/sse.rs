@@ -103,7 +103,9 @@ impl Counted {
         app.metrics.streams(1);
         // Users may come and go meanwhile; who was counted is counted back.
         let user = app.stream_user().cloned();
-        user.iter().for_each(|user| app.places.take(user));
+        if let Some(user) = &user {
+            app.places.take(user);
+        }
         Self { app: App::clone(app), user }
     }
 }

@@ -145,7 +145,7 @@ async fn a_user_has_only_so_many_streams() {
     // The server looks for users four times a second.
     let since = tokio::time::Instant::now();
     while open("nobody").await.0 != "401" {
-        assert!(since.elapsed() < Duration::from_secs(60));
+        assert!(since.elapsed() < Duration::from_mins(1));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let first = open("ann").await;
@@ -155,10 +155,7 @@ async fn a_user_has_only_so_many_streams() {
     drop(first);
     let since = tokio::time::Instant::now();
     while open("ann").await.0 != "200" {
-        assert!(
-            since.elapsed() < Duration::from_secs(60),
-            "a stream that is gone is still counted"
-        );
+        assert!(since.elapsed() < Duration::from_mins(1), "a stream that is gone is still counted");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     server.stop().await;

@@ -32,10 +32,10 @@ impl World {
             .output()
             .unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let lines: String =
+        let lines: Vec<String> =
             names.iter().map(|(name, first, then)| format!("{name} {first} {then}\n")).collect();
         let (file, log) = (place.path("names"), place.path("reached"));
-        std::fs::write(&file, lines).unwrap();
+        std::fs::write(&file, lines.concat()).unwrap();
         std::fs::write(&log, "").unwrap();
         Self { log, names: file, preload, port: public.port }
     }
@@ -105,19 +105,19 @@ impl Listener {
 }
 
 fn converse(mut stream: TcpStream, heard: &Mutex<Vec<String>>, answer: &dyn Fn(&str) -> String) {
-    let mut head = Vec::new();
+    let mut begun = Vec::new();
     let mut byte = [0; 1];
-    while !head.ends_with(b"\r\n\r\n") {
+    while !begun.ends_with(b"\r\n\r\n") {
         match stream.read(&mut byte) {
             // Whoever begins with TLS says no path, and is answered with nonsense.
-            Ok(1) if head.is_empty() && byte[0] == 0x16 => break,
-            Ok(1) if head.len() < 64 * 1024 => head.push(byte[0]),
+            Ok(1) if begun.is_empty() && byte[0] == 0x16 => break,
+            Ok(1) if begun.len() < 64 * 1024 => begun.push(byte[0]),
             _ => break,
         }
     }
-    let head = String::from_utf8_lossy(&head).into_owned();
+    let begun = String::from_utf8_lossy(&begun).into_owned();
     // That somebody came counts in any case.
-    let path = head.split(' ').nth(1).unwrap_or("?").to_owned();
+    let path = begun.split(' ').nth(1).unwrap_or("?").to_owned();
     heard.lock().unwrap().push(path.clone());
     let _ = stream.write_all(answer(&path).as_bytes());
     let _ = stream.flush();
