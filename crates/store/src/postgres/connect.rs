@@ -136,12 +136,25 @@ impl Connector {
         Ok((conn, messages))
     }
 
-    /// The same, tried again while the server is away, on a thread that may wait.
+    /// Makes connections that another runtime drives.
+    pub(super) fn driven_by(&self, runtime: Handle) -> Self {
+        Self { runtime, ..self.clone() }
+    }
+
+    /// Connects, on a thread that may wait.
     pub(super) fn connect_patiently(&self, work: Work) -> Result<Conn, StoreError> {
+        self.patiently(|| super::wait::wait_for(self.connect(work)))
+    }
+
+    /// Connects again and again while the server is away.
+    pub(super) fn patiently(
+        &self,
+        connect: impl Fn() -> Result<Conn, Stop>,
+    ) -> Result<Conn, StoreError> {
         let since = Instant::now();
         let mut pause = Pause::default();
         loop {
-            match super::wait::wait_for(self.connect(work)) {
+            match connect() {
                 Ok(conn) => return Ok(conn),
                 Err(Stop::Broken(error))
                     if is_lost(&error) && since.elapsed() < self.patience() =>

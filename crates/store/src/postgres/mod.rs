@@ -64,7 +64,6 @@ use signoff_core::time::Timestamp;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use self::batch::PREPARED;
 use self::columns::Columns as _;
 use self::conn::Conn;
 use self::connect::{Connector, Work};
@@ -121,7 +120,7 @@ impl PostgresStore {
         let node = options.node.clone();
         let readers = options.readers;
         let connector = Connector::new(runtime.handle().clone(), options)?;
-        let (conn, database) = wait_for(prepared(&connector))?;
+        let (_, database) = wait_for(prepared(&connector))?;
         let lock = nodes::lock_key(&database, &node);
         let (told, words) = (Told::default(), Words::default());
         let listener = Listener {
@@ -137,7 +136,7 @@ impl PostgresStore {
         wait_for(listens)
             .unwrap_or_else(|_| Err(StoreError::Failed("the listener is gone".to_owned())))?;
         let memory = Memory::new(node.clone(), lock);
-        let writer = Writer::start(Scribe::new(connector.clone(), memory, told.clone(), conn))?;
+        let writer = Writer::start(Scribe::new(&connector, memory, told.clone())?)?;
         let readers = Readers::new(connector.clone(), readers);
         let next_due = Mutex::default();
         Ok(Self { writer, readers, connector, told, words, node, next_due, runtime: None })
@@ -182,7 +181,7 @@ impl Drop for PostgresStore {
     }
 }
 
-/// A connection to write by, to a database that has its tables, and the id of that.
+/// A connection to a database that has its tables, and the id of that.
 async fn prepared(connector: &Connector) -> Result<(Conn, String), Stop> {
     let conn = connector.connect(Work::Write).await?;
     Connector::check(&conn).await?;
@@ -191,6 +190,5 @@ async fn prepared(connector: &Connector) -> Result<(Conn, String), Stop> {
     let Some(row) = row else {
         return Err(StoreError::Corrupt("the table `state` has no row".to_owned()).into());
     };
-    conn.prepare(&PREPARED).await?;
     Ok((conn, row.text(0)?))
 }

@@ -5,10 +5,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio_postgres::Error;
 
-use super::batch::settle;
+use super::batch::{PREPARED, settle};
 use super::conn::Conn;
 use super::connect::{Connector, Pause, Work};
 use super::error::{Stop, is_busy, is_lost, said};
@@ -16,7 +17,6 @@ use super::job::{Command, Job, Queued};
 use super::listener::Told;
 use super::memory::Memory;
 use super::plain;
-use super::wait::wait_for;
 use super::wave::{Trouble, perform};
 use crate::gather::Gatherer;
 use crate::{BoxFuture, StoreError};
@@ -69,9 +69,10 @@ impl Writer {
     }
 }
 
-/// What the writing thread owns.
+/// What the writing thread owns. It drives its connection by itself: a statement costs no change of threads.
 #[derive(Debug)]
 pub(super) struct Scribe {
+    runtime: Runtime,
     connector: Connector,
     memory: Memory,
     told: Told,
@@ -88,8 +89,26 @@ enum Broken {
 }
 
 impl Scribe {
-    pub(super) fn new(connector: Connector, memory: Memory, told: Told, conn: Conn) -> Self {
-        Self { connector, memory, told, conn: Some(conn), batch: 0 }
+    pub(super) fn new(
+        connector: &Connector,
+        memory: Memory,
+        told: Told,
+    ) -> Result<Self, StoreError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| StoreError::Failed(format!("cannot write: {error}")))?;
+        let connector = connector.driven_by(runtime.handle().clone());
+        Ok(Self { runtime, connector, memory, told, conn: None, batch: 0 })
+    }
+
+    fn connect(&self) -> Result<Conn, StoreError> {
+        let connect = async || {
+            let conn = self.connector.connect(Work::Write).await?;
+            conn.prepare(&PREPARED).await?;
+            Ok(conn)
+        };
+        self.connector.patiently(|| self.runtime.block_on(connect()))
     }
 
     fn write(mut self, jobs: &Receiver<Box<dyn Job>>) {
@@ -107,7 +126,7 @@ impl Scribe {
     fn say_goodbye(&mut self) {
         let Some(conn) = self.conn.take().filter(|conn| !conn.is_closed()) else { return };
         // If it fails, the node is found dead like any other.
-        let _ = wait_for(super::nodes::leave(&conn, &self.memory.node));
+        let _ = self.runtime.block_on(super::nodes::leave(&conn, &self.memory.node));
     }
 
     fn carry_out(&mut self, batch: &mut Vec<Box<dyn Job>>) {
@@ -182,11 +201,11 @@ impl Scribe {
     fn transact_once(&mut self, jobs: &mut [Box<dyn Job>], plain: bool) -> Result<(), Trouble> {
         let conn = match self.conn.take().filter(|conn| !conn.is_closed()) {
             Some(conn) => conn,
-            None => self.connector.connect_patiently(Work::Write).map_err(Trouble::Other)?,
+            None => self.connect().map_err(Trouble::Other)?,
         };
         if plain && let Some(rows) = plain::rows(jobs, &self.memory) {
             self.batch += 1;
-            match wait_for(plain::write(&conn, &self.memory, self.batch, &rows)) {
+            match self.runtime.block_on(plain::write(&conn, &self.memory, self.batch, &rows)) {
                 Ok(()) => {
                     self.conn = Some(conn);
                     self.told.committed(self.batch);
@@ -202,7 +221,7 @@ impl Scribe {
             }
         }
         self.batch += 1;
-        let done = wait_for(perform(&conn, &self.memory, self.batch, jobs));
+        let done = self.runtime.block_on(perform(&conn, &self.memory, self.batch, jobs));
         match done {
             Ok(wrote) => {
                 self.conn = Some(conn);
@@ -213,7 +232,7 @@ impl Scribe {
             }
             Err(trouble @ (Trouble::Lost(_) | Trouble::Unknown(_))) => Err(trouble),
             Err(trouble) => {
-                if wait_for(conn.script("ROLLBACK")).is_ok() {
+                if self.runtime.block_on(conn.script("ROLLBACK")).is_ok() {
                     self.conn = Some(conn);
                 }
                 Err(trouble)
@@ -226,10 +245,10 @@ impl Scribe {
         let since = Instant::now();
         let mut pause = Pause::default();
         loop {
-            let conn = self.connector.connect_patiently(Work::Write)?;
+            let conn = self.connect()?;
             // One number each time, so that it can be told from the lost one which of them stands there.
             self.batch += 1;
-            match wait_for(settle(&conn, &self.memory.node, lost, self.batch)) {
+            match self.runtime.block_on(settle(&conn, &self.memory.node, lost, self.batch)) {
                 Ok(Some(committed)) => {
                     self.conn = Some(conn);
                     return Ok(committed);
