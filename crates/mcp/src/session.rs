@@ -23,7 +23,7 @@ use crate::http::{Patience, Web};
 use crate::stdio::{self, LastWords, MAX_LINE, Process};
 use signoff_core::text::clean;
 
-/// How long a server may take to be ready.
+/// How long a server may take to be ready, at most.
 const READY_WITHIN: Duration = Duration::from_mins(1);
 
 /// A connection that is ready for calls.
@@ -46,6 +46,8 @@ pub(crate) struct Connector {
     pub(crate) place: Place,
     pub(crate) asks: bool,
     pub(crate) web: Option<Web>,
+    /// How long a call may take, and so to be ready for one.
+    pub(crate) within: Duration,
     pub(crate) words: LastWords,
 }
 
@@ -78,7 +80,7 @@ impl Connector {
                 let transport =
                     AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_LINE + 1);
                 let serving = handler.serve_with_lifecycle(transport, lifecycle);
-                (ready(serving).await?, Some(process))
+                (self.ready(serving).await?, Some(process))
             }
             Place::Address { url, headers_env } => {
                 let web = self.web.clone().ok_or_else(|| Failed::Start("no client".to_owned()))?;
@@ -91,7 +93,7 @@ impl Connector {
                     .max_sse_event_size(MAX_LINE);
                 config.retry_config = Arc::new(Patience);
                 let transport = StreamableHttpClientTransport::with_client(web, config);
-                (ready(handler.serve_with_lifecycle(transport, lifecycle)).await?, None)
+                (self.ready(handler.serve_with_lifecycle(transport, lifecycle)).await?, None)
             }
         };
         let modern = running
@@ -111,6 +113,20 @@ impl Connector {
         }
         Ok(session)
     }
+
+    async fn ready(
+        &self,
+        serving: impl Future<
+            Output = Result<RunningService<RoleClient, Handler>, ClientInitializeError>,
+        >,
+    ) -> Result<RunningService<RoleClient, Handler>, Failed> {
+        let within = READY_WITHIN.min(self.within);
+        match timeout(within, serving).await {
+            Ok(Ok(running)) => Ok(running),
+            Ok(Err(error)) => Err(Failed::Handshake(words(&error))),
+            Err(_) => Err(Failed::Start(format!("it was not ready within {within:?}"))),
+        }
+    }
 }
 
 enum Failed {
@@ -118,16 +134,6 @@ enum Failed {
     Start(String),
     /// It did not talk as it should.
     Handshake(String),
-}
-
-async fn ready(
-    serving: impl Future<Output = Result<RunningService<RoleClient, Handler>, ClientInitializeError>>,
-) -> Result<RunningService<RoleClient, Handler>, Failed> {
-    match timeout(READY_WITHIN, serving).await {
-        Ok(Ok(running)) => Ok(running),
-        Ok(Err(error)) => Err(Failed::Handshake(words(&error))),
-        Err(_) => Err(Failed::Start(format!("it was not ready within {READY_WITHIN:?}"))),
-    }
 }
 
 /// What went wrong, without what the server sent: that can be of any size.

@@ -56,7 +56,9 @@ impl McpSource {
         let network = matches!(place, Place::Address { .. });
         let web = network.then(|| Web::new(config.timeout)).transpose();
         let web = web.map_err(|error| wrong(error.to_string()))?;
-        let connector = Connector { place, asks: config.asks, web, words: LastWords::default() };
+        let within = config.timeout.to_std();
+        let words = LastWords::default();
+        let connector = Connector { place, asks: config.asks, web, within, words };
         Ok(Self {
             name: name.into(),
             link: Arc::new(Link::new(connector)),

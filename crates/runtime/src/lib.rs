@@ -32,8 +32,8 @@ pub use definition::Definition;
 pub use driver::DriveEnd;
 pub use engine::{
     Change, DecideError, DecideOutcome, DecideRequest, DeferError, DeferRequest, Engine,
-    EngineBuilder, EngineError, ForkRun, RuleError, RunView, StartRun, Started, Trial, Until,
-    new_id, new_secret,
+    EngineBuilder, EngineError, ForkRun, Origin, RuleError, RunView, StartRun, Started, Trial,
+    Until, new_id, new_secret,
 };
 pub use executor::{BoxFuture, Executor};
 pub use live::{Live, LiveEvent, ModelCall};

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use signoff_core::{Actor, Tenant, Timestamp};
-use signoff_runtime::{Engine, new_secret};
+use signoff_runtime::{Engine, Origin, new_secret};
 use signoff_store::{Store, StoreError};
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::{Access, Caller};
 use crate::error::{ApiError, Problem};
+use crate::http::Peer;
 use crate::metrics::Metrics;
 use crate::sealed::Key;
 use crate::serve::Settings;
@@ -68,8 +69,26 @@ impl FromRequestParts<App> for App {
 
     async fn from_request_parts(parts: &mut Parts, whole: &App) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, whole).await?;
-        Ok(Self { asker: Some(caller.actor), ..whole.for_tenant(caller.tenant) })
+        let app = whole.for_tenant(caller.tenant).spoken_to_by(channel(parts.uri.path()), parts);
+        Ok(Self { asker: Some(caller.actor), ..app })
     }
+}
+
+/// In whose words a path is spoken to, for the audit.
+fn channel(path: &str) -> &'static str {
+    let ways = [
+        ("/v1/ws", "websocket"),
+        ("/v1/responses", "responses"),
+        ("/v1/conversations", "responses"),
+        ("/v1/workflows/", "responses"),
+        ("/a2a", "a2a"),
+        ("/lf.a2a", "a2a"),
+        ("/ag-ui/", "ag-ui"),
+        ("/mcp", "mcp"),
+        ("/bridge", "bridge"),
+        ("/decide/", "link"),
+    ];
+    ways.iter().find(|(begin, _)| path.starts_with(begin)).map_or("http", |(_, way)| way)
 }
 
 /// The parts of a server.
@@ -133,6 +152,13 @@ impl App {
     pub(crate) fn for_tenant(&self, tenant: Tenant) -> Self {
         let engine = self.engine.for_tenant(tenant);
         Self { shared: Arc::clone(&self.shared), engine, asker: self.asker.clone() }
+    }
+
+    /// The same for somebody who speaks by this way, in the request that `parts` is of.
+    pub(crate) fn spoken_to_by(self, channel: &'static str, parts: &Parts) -> Self {
+        let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        let engine = self.engine.spoken_to_by(Origin { channel, address });
+        Self { engine, ..self }
     }
 
     /// Whose streams are counted one by one: users', where there are some.

@@ -1,10 +1,14 @@
 //! How connections are spoken: HTTP/1.1, and with gRPC HTTP/2 as well, told apart by how a client begins.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
@@ -15,6 +19,30 @@ use crate::patient::Patient;
 const MAX_HEAD: u16 = 32 * 1024;
 /// The most headers of a request.
 const MAX_HEADERS: usize = 100;
+
+/// Where a request came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// What answers requests of one connection, told where they come from.
+#[derive(Clone, Debug)]
+pub(crate) struct Answering {
+    router: TowerToHyperService<axum::Router>,
+    peer: Option<Peer>,
+}
+
+impl Service<Request<Incoming>> for Answering {
+    type Response = <TowerToHyperService<axum::Router> as Service<Request<Incoming>>>::Response;
+    type Error = <TowerToHyperService<axum::Router> as Service<Request<Incoming>>>::Error;
+    type Future = <TowerToHyperService<axum::Router> as Service<Request<Incoming>>>::Future;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        if let Some(peer) = self.peer {
+            request.extensions_mut().insert(peer);
+        }
+        self.router.call(request)
+    }
+}
 
 /// Serves connections. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -52,7 +80,8 @@ impl Http {
         // Small pieces matter here more than full packets.
         let _ = stream.set_nodelay(true);
         let mut hang_up = pin!(hang_up);
-        let service = TowerToHyperService::new(service);
+        let peer = stream.peer_addr().ok().map(|peer| Peer(peer.ip().to_canonical()));
+        let service = Answering { router: TowerToHyperService::new(service), peer };
         #[cfg(feature = "grpc")]
         match self.two.is_begun(&stream, hang_up.as_mut()).await {
             Some(true) => {
@@ -87,7 +116,6 @@ mod two {
 
     use hyper::server::conn::http2;
     use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-    use hyper_util::service::TowerToHyperService;
     use tokio::net::TcpStream;
 
     use crate::patient::Patient;
@@ -147,7 +175,7 @@ mod two {
         pub(super) async fn serve(
             &self,
             stream: Patient<TcpStream>,
-            service: TowerToHyperService<axum::Router>,
+            service: super::Answering,
             hang_up: Pin<&mut impl Future<Output = ()>>,
         ) {
             let mut served = pin!(self.builder.serve_connection(TokioIo::new(stream), service));

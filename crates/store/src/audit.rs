@@ -100,12 +100,17 @@ pub(crate) fn ended() -> String {
     r#"{"decision":"forgotten"}"#.to_owned()
 }
 
-/// What it says of an action that gates judged, without anybody being asked.
+/// What it says of an action that gates judged: what they let pass or denied, that somebody is asked, that an approval is
+/// used up.
 pub(crate) fn judged(gated: &Gated) -> Option<String> {
-    if gated.reasons.is_empty() || gated.outcome == Outcome::Ask {
+    if gated.reasons.is_empty() {
         return None;
     }
-    let decision = if gated.approved.is_empty() { gated.outcome.as_str() } else { "consumed" };
+    let decision = match gated.outcome {
+        Outcome::Ask => "asked",
+        outcome if gated.approved.is_empty() => outcome.as_str(),
+        _ => "consumed",
+    };
     let said = json!({
         "decision": decision, "tool": gated.tool, "digest": gated.digest,
         "reasons": gated.reasons, "approved": gated.approved, "policy": gated.policy,

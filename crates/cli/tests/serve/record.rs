@@ -168,3 +168,31 @@ async fn said_locally(client: &Client, about: &str) -> Vec<(String, Value)> {
     let of_it = lines["data"].as_array().unwrap().iter().filter(|it| it["request"] == about);
     of_it.map(|it| (text(&it["by"]), it["decision"].clone())).collect()
 }
+
+/// Who is asked by which gates, by which way the decision came, and after what time.
+#[tokio::test]
+async fn a_decision_says_by_which_way_it_came() {
+    let place = Place::new();
+    let (ann, bob) = (add(&place, &["ann"]), add(&place, &["bob"]));
+    let server = clerk(&place, GATE, WRITE);
+    let run = start(&server, &ann).await;
+    let request = text(&pending(&server, &ann, &run, "").await["id"]);
+    let yes = json!({ "decision": "approve" });
+    let path = format!("/v1/requests/{request}/decision");
+    assert_eq!(post(&server, &bob, &path, yes).await.0, 200);
+    let (_, lines) = get(&server, &ann, "/v1/audit?limit=500").await;
+    let lines: Vec<&Value> = lines["data"].as_array().unwrap().iter().collect();
+    let of = |decision: &str| {
+        let mut found = lines.iter().filter(|line| line["decision"]["decision"] == decision);
+        let line = found.next().unwrap_or_else(|| panic!("no {decision}: {lines:?}"));
+        (text(&line["by"]), line["decision"].clone())
+    };
+    let (by, asked) = of("asked");
+    assert_eq!(by, "policy");
+    assert!(asked["digest"].is_string() && !asked["reasons"].as_array().unwrap().is_empty());
+    let (by, decided) = of("approve");
+    assert_eq!((by.as_str(), &decided["channel"]), ("bob", &json!("http")), "{decided}");
+    assert_eq!(decided["address"], "127.0.0.1", "{decided}");
+    assert!(decided["waited_ms"].as_u64().is_some_and(|waited| waited < 3_600_000), "{decided}");
+    assert!(place.command(&["audit", "verify"]).output().unwrap().status.success());
+}

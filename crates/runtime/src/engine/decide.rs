@@ -4,10 +4,12 @@ use serde_json::Value;
 use signoff_core::deciders::EVERY_ROLE;
 use signoff_core::policy::{Grant, Place, Shown};
 use signoff_core::request::{Request, RequestStatus};
-use signoff_core::{Actor, Decision, Name, Refusal, RequestId, RequestKind, RunId, Sent, visible};
+use signoff_core::{
+    Actor, Decision, Name, Refusal, RequestId, RequestKind, RunId, Sent, Timestamp, visible,
+};
 use signoff_store::{Decide, Decided, DecidedAll, Lease, StoreError};
 
-use super::{AtHand, Engine};
+use super::{AtHand, Engine, Origin};
 use crate::driver::DriveEnd;
 
 /// A decision somebody wants to take.
@@ -237,13 +239,13 @@ impl Engine {
         request.body.admit(&by, &roles)?;
         request.body.check_with(&decision, &self.inner.schemas)?;
         let grant = self.remembered(request, &decision, &by)?;
-        let recorded = serde_json::to_value(&decision).unwrap_or_default();
+        let at = self.inner.clock.now();
         Ok(Decide {
             request: id,
-            recorded: visible::masked(&recorded, &self.inner.secrets),
+            recorded: self.recorded(request, &decision, at),
             by,
             roles,
-            at: self.inner.clock.now(),
+            at,
             version,
             deciders: request.body.deciders.clone().filter(|deciders| deciders.is_several()),
             grant,
@@ -253,6 +255,20 @@ impl Engine {
             claim: Some(self.inner.roster.claim()),
             decision,
         })
+    }
+
+    /// A decision as the audit has it: without secrets, by which way it came, and how long it was waited for.
+    fn recorded(&self, request: &Request, decision: &Decision, at: Timestamp) -> Value {
+        let said = serde_json::to_value(decision).unwrap_or_default();
+        let mut said = visible::masked(&said, &self.inner.secrets);
+        said["waited_ms"] = at.0.saturating_sub(request.created_at.0).into();
+        if let Some(Origin { channel, address }) = self.origin {
+            said["channel"] = channel.into();
+            if let Some(address) = address {
+                said["address"] = address.to_string().into();
+            }
+        }
+        said
     }
 
     /// Takes a decision and leaves it to the caller to drive the run.

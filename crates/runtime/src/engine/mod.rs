@@ -14,6 +14,7 @@ mod start;
 mod trial;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -77,6 +78,16 @@ pub struct Engine {
     /// What callers see: everything, or what is one tenant's.
     store: Arc<dyn Store>,
     tenant: Option<Tenant>,
+    origin: Option<Origin>,
+}
+
+/// By which way somebody speaks, for the audit.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// In whose words: `http`, `websocket`, `a2a` …
+    pub channel: &'static str,
+    /// From which address.
+    pub address: Option<IpAddr>,
 }
 
 pub(crate) struct EngineInner {
@@ -127,14 +138,20 @@ impl Engine {
 
     pub(crate) fn new(inner: EngineInner) -> Self {
         let store = Arc::clone(&inner.store);
-        Self { inner: Arc::new(inner), store, tenant: None }
+        Self { inner: Arc::new(inner), store, tenant: None, origin: None }
     }
 
     /// The same engine for somebody who speaks for a tenant: what belongs to others is not there.
     #[must_use]
     pub fn for_tenant(&self, tenant: Tenant) -> Self {
         let store = signoff_store::scoped(Arc::clone(&self.inner.store), tenant.clone());
-        Self { inner: Arc::clone(&self.inner), store, tenant: Some(tenant) }
+        Self { inner: Arc::clone(&self.inner), store, tenant: Some(tenant), origin: self.origin }
+    }
+
+    /// The same engine for somebody who speaks by this way.
+    #[must_use]
+    pub fn spoken_to_by(self, origin: Origin) -> Self {
+        Self { origin: Some(origin), ..self }
     }
 
     /// The store.

@@ -32,6 +32,10 @@ impl Call {
         let sent = context.extensions.get::<Parts>();
         let caller = fixed.or_else(|| sent?.extensions.get::<Caller>())?.clone();
         let app = whole.for_tenant(caller.tenant.clone());
+        let app = match sent {
+            Some(parts) => app.spoken_to_by("mcp", parts),
+            None => app,
+        };
         Some(Self { app, caller, context })
     }
 
