@@ -114,8 +114,8 @@ async fn who_looks_after_it_and_who_stops_a_run_is_noted() {
     assert!(!json!(lines).to_string().contains("tulip"), "only what binds it: {lines:?}");
     let lines = said(&server, &ann, &run).await;
     let words: Vec<String> = lines.iter().map(|(_, said)| text(&said["decision"])).collect();
-    assert_eq!(words, ["run_paused", "run_resumed", "run_cancelled"], "{lines:?}");
-    assert_eq!((lines[0].0.as_str(), &lines[0].1["reason"]), ("ann", &json!("lunch")));
+    assert_eq!(words, ["asked", "run_paused", "run_resumed", "run_cancelled"], "{lines:?}");
+    assert_eq!((lines[1].0.as_str(), &lines[1].1["reason"]), ("ann", &json!("lunch")));
 }
 
 #[tokio::test]
