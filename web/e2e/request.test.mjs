@@ -197,7 +197,7 @@ each("F1, F12: a request and its draft survive a reload, a second browser, kill 
     assert.equal(await page.getByLabel("Remark").inputValue(), "half of a thought");
     await page.getByLabel("Remark").fill("half of a thought, and the rest");
     await page.getByRole("button", { name: "Approve with changes" }).click();
-    await page.getByText("the server cannot be reached", { exact: true }).waitFor();
+    await page.getByRole("region", { name: "Decide" }).getByText("the server cannot be reached", { exact: true }).waitFor();
     await accessible(page, "without a server");
     server = await server.again();
     await page.waitForFunction(() => !document.querySelector(".offline"));

@@ -79,23 +79,11 @@ pub fn problems(validator: &Validator, value: &Value) -> Result<(), Vec<String>>
             let place = error.instance_path().to_string();
             let said =
                 if place.is_empty() { error.to_string() } else { format!("{place}: {error}") };
-            cut(said)
+            // It quotes what is wrong, however long that is.
+            crate::text::cut(said, MAX_PROBLEM_BYTES)
         })
         .collect();
     if problems.is_empty() { Ok(()) } else { Err(problems) }
-}
-
-/// The beginning of what is said of a problem: it quotes what is wrong, however long that is.
-fn cut(mut said: String) -> String {
-    if said.len() > MAX_PROBLEM_BYTES {
-        let mut end = MAX_PROBLEM_BYTES;
-        while !said.is_char_boundary(end) {
-            end -= 1;
-        }
-        said.truncate(end);
-        said.push('…');
-    }
-    said
 }
 
 fn depth(value: &Value, above: usize) -> usize {

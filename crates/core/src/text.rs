@@ -4,16 +4,16 @@ use sha2::{Digest as _, Sha256};
 
 /// `text` without what a terminal or a reader could be fooled with, and not longer than `most` bytes.
 pub fn clean(text: &str, most: usize) -> String {
-    let mut clean: String = text.chars().filter(|c| !is_hidden(*c)).collect();
-    if clean.len() > most {
-        let mut end = most;
-        while !clean.is_char_boundary(end) {
-            end -= 1;
-        }
-        clean.truncate(end);
-        clean.push('…');
+    cut(text.chars().filter(|c| !is_hidden(*c)).collect(), most)
+}
+
+/// The beginning of `text`, not longer than `most` bytes, with a sign where it ends.
+pub(crate) fn cut(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
     }
-    clean
+    text
 }
 
 /// Control characters, and those that turn the direction of text or are not seen at all.

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::Extensions;
 use axum::http::request::Parts;
 use signoff_core::{Actor, Tenant, Timestamp};
 use signoff_runtime::{Engine, Origin, new_secret};
@@ -69,7 +70,8 @@ impl FromRequestParts<App> for App {
 
     async fn from_request_parts(parts: &mut Parts, whole: &App) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, whole).await?;
-        let app = whole.for_tenant(caller.tenant).spoken_to_by(channel(parts.uri.path()), parts);
+        let way = channel(parts.uri.path());
+        let app = whole.for_tenant(caller.tenant).spoken_to_by(way, &parts.extensions);
         Ok(Self { asker: Some(caller.actor), ..app })
     }
 }
@@ -86,7 +88,6 @@ fn channel(path: &str) -> &'static str {
         ("/ag-ui/", "ag-ui"),
         ("/mcp", "mcp"),
         ("/bridge", "bridge"),
-        ("/decide/", "link"),
     ];
     ways.iter().find(|(begin, _)| path.starts_with(begin)).map_or("http", |(_, way)| way)
 }
@@ -154,9 +155,9 @@ impl App {
         Self { shared: Arc::clone(&self.shared), engine, asker: self.asker.clone() }
     }
 
-    /// The same for somebody who speaks by this way, in the request that `parts` is of.
-    pub(crate) fn spoken_to_by(self, channel: &'static str, parts: &Parts) -> Self {
-        let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
+    /// The same for somebody who speaks by this way, in a request with these extensions.
+    pub(crate) fn spoken_to_by(self, channel: &'static str, request: &Extensions) -> Self {
+        let address = request.get::<Peer>().map(|peer| peer.0);
         let engine = self.engine.spoken_to_by(Origin { channel, address });
         Self { engine, ..self }
     }

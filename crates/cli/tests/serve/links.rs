@@ -103,6 +103,8 @@ async fn a_person_decides_with_a_link_and_nothing_else() {
     let lines = record(&server, &ann).await;
     assert_eq!((&lines[0]["by"], &lines[0]["decision"]["for"]), (&json!("ann"), &json!("bob")));
     assert_eq!(lines[1]["by"], "bob");
+    assert_eq!(lines[1]["decision"]["channel"], "link");
+    assert_eq!(lines[1]["decision"]["address"], "127.0.0.1");
     assert_eq!(lines[0]["decision"]["link"], lines[1]["decision"]["link"]);
     assert!(!url.contains(&text(&lines[0]["decision"]["link"])), "what is told opens nothing");
     wait_for(|| place.path("workspace/a.txt").exists()).await;

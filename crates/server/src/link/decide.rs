@@ -100,6 +100,8 @@ async fn decide(State(whole): State<App>, Id(token): Id, request: HttpRequest) -
     match opened(&whole, &token).await {
         Ok(opened) => {
             let person = opened.person.clone();
+            let app = opened.app.spoken_to_by("link", request.extensions());
+            let opened = Opened { app, ..opened };
             let page = decided(&whole, opened, request).await.unwrap_or_else(page::refused);
             logged(page.into(), person)
         }

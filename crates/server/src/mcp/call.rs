@@ -33,7 +33,7 @@ impl Call {
         let caller = fixed.or_else(|| sent?.extensions.get::<Caller>())?.clone();
         let app = whole.for_tenant(caller.tenant.clone());
         let app = match sent {
-            Some(parts) => app.spoken_to_by("mcp", parts),
+            Some(parts) => app.spoken_to_by("mcp", &parts.extensions),
             None => app,
         };
         Some(Self { app, caller, context })

@@ -14,7 +14,7 @@ use super::text::Text;
 use crate::{LoadedRun, Snapshot, StoreError};
 
 /// What is sent by one statement. PostgreSQL takes none with more than 1 GB.
-const MAX_BYTES: usize = 16 * 1024 * 1024;
+pub(super) const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Rows of the journal that a batch adds.
 #[derive(Debug, Default)]

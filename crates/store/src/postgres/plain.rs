@@ -9,13 +9,11 @@ use tokio_postgres::Error;
 use super::columns::stored;
 use super::conn::Conn;
 use super::job::Job;
+use super::journal::MAX_BYTES;
 use super::memory::Memory;
 use super::text::Text;
 use crate::Rest;
 use crate::encoded::AppendEntries;
-
-/// More goes in several statements, and so in a transaction.
-const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// An append that nothing follows from.
 #[derive(Debug)]
@@ -65,6 +63,7 @@ pub(super) fn rows<'a>(jobs: &'a [Box<dyn Job>], memory: &Memory) -> Option<Vec<
         bytes += row.append.body.len();
         rows.push(row);
     }
+    // More goes in several statements, and so in a transaction.
     (bytes <= MAX_BYTES).then_some(rows)
 }
 
