@@ -13,12 +13,24 @@ const LEASE: i8 = 2;
 /// How often nodes may die.
 const CRASHES: u8 = 2;
 
+/// What stops a node that has lost its lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// An append names its lease and its place, and is refused if either is stale.
+    Rows,
+    /// Once an append has passed so, those after it that nothing follows from look at a number of their node only. Whoever takes
+    /// a run from a node changes it.
+    Number,
+    /// The same, but nobody changes it.
+    FixedNumber,
+    Nothing,
+}
+
 /// How things are done. As they should be, unless it is said otherwise.
 #[allow(clippy::struct_excessive_bools)] // each can be taken away
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// An append names its lease and its place, and is refused if either is stale.
-    pub fence: bool,
+    pub fence: Fence,
     /// An answer is taken only while the request is pending.
     pub compare_and_set: bool,
     /// A deadline changes the request in the transaction that tells the run of it.
@@ -32,7 +44,7 @@ pub struct Rules {
 impl Default for Rules {
     fn default() -> Self {
         Self {
-            fence: true,
+            fence: Fence::Rows,
             compare_and_set: true,
             claimed_deadline: true,
             intent_first: true,
@@ -95,6 +107,8 @@ struct Held {
     /// Nobody else has claimed the run since. That is what an epoch tells; its number would only make more states.
     current: bool,
     journal: Vec<Entry>,
+    /// An append has passed since it was claimed, or since the number was last found to be another.
+    known: bool,
     /// It has written the intent that stands last, or carried out the step that comes next.
     mine: bool,
     carried_out: bool,
@@ -107,6 +121,8 @@ pub struct State {
     /// Who holds the lease, and until when.
     lease: Option<(usize, i8)>,
     ready: bool,
+    /// Whose number is not the one they remember.
+    changed: [bool; 2],
     pub request: Request,
     mailbox: Vec<Outcome>,
     nodes: [Option<Held>; 2],
@@ -126,6 +142,7 @@ impl State {
             journal: Vec::new(),
             lease: None,
             ready: true,
+            changed: [false; 2],
             request: Request::NotAsked,
             mailbox: Vec::new(),
             nodes: [None, None],
@@ -155,7 +172,7 @@ impl State {
         can(Action::Tick, (self.time < LAST).then_some(tick));
         for node in 0..2 {
             let now = self.time + rules.clocks[node];
-            can(Action::Claim(node), self.claim(node, now));
+            can(Action::Claim(node), self.claim(node, now, rules));
             can(Action::Renew(node), self.renew(node, now));
             can(Action::Work(node), self.work(node, rules));
             can(Action::Crash(node), self.crash(node));
@@ -165,7 +182,7 @@ impl State {
         all
     }
 
-    fn claim(&self, node: usize, now: i8) -> Option<Self> {
+    fn claim(&self, node: usize, now: i8, rules: &Rules) -> Option<Self> {
         let free = self.lease.is_none_or(|(_, until)| until <= now || self.time == LAST);
         if !free || !self.ready || self.nodes[node].is_some() || self.is_over() {
             return None;
@@ -174,9 +191,12 @@ impl State {
         for held in then.nodes.iter_mut().flatten() {
             held.current = false;
         }
+        if let Some((before, _)) = self.lease.filter(|(before, _)| *before != node) {
+            then.changed[before] |= rules.fence == Fence::Number;
+        }
         then.lease = Some((node, now + LEASE));
         let journal = self.journal.clone();
-        let held = Held { current: true, journal, mine: false, carried_out: false };
+        let held = Held { current: true, journal, known: false, mine: false, carried_out: false };
         then.nodes[node] = Some(held);
         Some(then)
     }
@@ -245,7 +265,17 @@ impl State {
         let held = self.nodes[node].as_ref()?;
         let mut then = self.clone();
         let stands = self.holds(node, held) && held.journal.len() == self.journal.len();
-        if rules.fence && !stands {
+        let plain = held.known && matches!(entry, Entry::Intent(_) | Entry::Result(_));
+        let passes = match rules.fence {
+            Fence::Number | Fence::FixedNumber if plain && !self.changed[node] => true,
+            Fence::Nothing => true,
+            _ => {
+                // The number is read along with what tells whether the run is held.
+                then.changed[node] = false;
+                stands
+            }
+        };
+        if !passes {
             then.nodes[node] = None;
             return Some(then);
         }
@@ -256,6 +286,7 @@ impl State {
         then.journal.push(entry);
         let memory = then.nodes[node].as_mut()?;
         memory.journal.push(entry);
+        memory.known = matches!(rules.fence, Fence::Number | Fence::FixedNumber);
         memory.mine = matches!(entry, Entry::Intent(_));
         memory.carried_out &= memory.mine && !rules.intent_first;
         match entry {

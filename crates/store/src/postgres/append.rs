@@ -44,7 +44,13 @@ impl Command for AppendEntries {
         }
         if self.count > 0 {
             let first = self.expected + 1;
-            batch.journal.borrow_mut().add(known.no, first, self.count, &self.body);
+            batch.journal.borrow_mut().add(
+                known.no,
+                first,
+                self.count,
+                &self.body,
+                self.updated_at,
+            );
         }
         project::apply(batch, known.no, &self.changes).await?;
         if let Some(snapshot) = &self.snapshot {
@@ -61,6 +67,11 @@ impl Command for AppendEntries {
             let sql = "DELETE FROM inputs WHERE run = $1 AND no <= $2";
             batch.write(sql, &[&known.no, &stored(self.consumed)]).await?;
             batch.remember(id, KnownRun { consumed: self.consumed, ..known });
+        }
+        let head = self.expected + self.count as u64;
+        match self.rest {
+            Rest::Keep => batch.memory.hold(&self.lease, head, self.status),
+            Rest::Park | Rest::End(_) => batch.memory.let_go(id),
         }
         Ok(())
     }

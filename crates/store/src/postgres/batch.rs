@@ -65,6 +65,12 @@ impl<'a> Batch<'a> {
             return Err(StoreError::Corrupt("the table `state` has no row".to_owned()).into());
         };
         let numbers = Numbers::read(&row)?;
+        if memory.fence().is_none() {
+            let sql = "SELECT fence FROM nodes WHERE id = $1";
+            let row = conn.row(sql, &[&Text(&memory.node)]).await?;
+            // Read before anything is found to be held, so that what is taken later changes it.
+            memory.fenced_by(row.map(|row| row.int(0)).transpose()?);
+        }
         let webhook_until = match webhooks? {
             Some(row) => row.int_if_any(0)?,
             None => None,
@@ -201,7 +207,7 @@ impl<'a> Batch<'a> {
         }
         let sql = "SELECT no FROM runs WHERE id = $1";
         let Some(row) = self.conn.row(sql, &[&Text(id.as_str())]).await? else { return Ok(None) };
-        let known = KnownRun { no: row.int(0)?, consumed: 0 };
+        let known = KnownRun::numbered(row.int(0)?);
         self.remember(id, known);
         Ok(Some(known))
     }

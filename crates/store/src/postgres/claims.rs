@@ -25,9 +25,9 @@ pub(super) struct ClaimReady {
     pub(super) limit: usize,
 }
 
-const READY: &str = "SELECT no, lease_until FROM runs WHERE ready AND lease_until <= $1
+const READY: &str = "SELECT no, lease_until, lease_node FROM runs WHERE ready AND lease_until <= $1
     ORDER BY lease_until, no LIMIT $2";
-const READY_IN_TREE: &str = "SELECT runs.no, runs.lease_until FROM (
+const READY_IN_TREE: &str = "SELECT runs.no, runs.lease_until, runs.lease_node FROM (
         WITH RECURSIVE tree (id) AS (
             SELECT $5::text COLLATE \"C\"
             UNION SELECT runs.id FROM tree JOIN runs ON runs.parent_run = tree.id)
@@ -47,6 +47,8 @@ impl Command for ClaimReady {
         let take = |ready: &str| {
             format!(
                 "WITH ready AS MATERIALIZED ({ready}),
+                 fenced AS (UPDATE nodes SET fence = nextval('fences')
+                     WHERE id <> $3 AND id IN (SELECT lease_node FROM ready)),
                  placed AS (SELECT no, row_number() OVER (ORDER BY lease_until, no) AS place FROM ready),
                  taken AS (
                      UPDATE runs SET lease_node = $3, lease_until = $4, epoch = epoch + 1
@@ -69,6 +71,7 @@ impl Command for ClaimReady {
         let mut leases = Vec::with_capacity(rows.len());
         for row in &rows {
             let (run, epoch) = (RunId::new(row.text(0)?), row.number(1)?);
+            batch.memory.let_go(&run);
             leases.push(Lease { run, node: self.claim.node.clone(), epoch });
         }
         Ok(leases)
@@ -97,7 +100,10 @@ impl Command for ClaimRun {
         };
         reap(batch).await?;
         let epoch = take_lease(batch, known.no, &self.claim, self.now).await?;
-        Ok(epoch.map(|epoch| Lease { run: self.run.clone(), node: self.claim.node.clone(), epoch }))
+        Ok(epoch.map(|epoch| {
+            batch.memory.let_go(&self.run);
+            Lease { run: self.run.clone(), node: self.claim.node.clone(), epoch }
+        }))
     }
 }
 
@@ -152,6 +158,7 @@ impl Command for Release {
         let Lease { run, node, epoch } = &self.0;
         let sql = "UPDATE runs SET lease_node = NULL, lease_until = 0
             WHERE id = $1 AND epoch = $2 AND lease_node = $3";
+        batch.memory.let_go(run);
         batch.write(sql, &[&Text(run.as_str()), &stored(*epoch), &Text(node)]).await?;
         Ok(())
     }

@@ -40,8 +40,8 @@ impl Command for CreateRun {
         }
         let no = batch.number(Numbered::Run);
         insert(self, batch, no).await?;
-        batch.remember(&self.id, KnownRun { no, consumed: 0 });
-        batch.journal.borrow_mut().add(no, 1, self.count, &self.body);
+        batch.remember(&self.id, KnownRun::numbered(no));
+        batch.journal.borrow_mut().add(no, 1, self.count, &self.body, Some(self.updated_at));
         project::apply(batch, no, &self.changes).await?;
         if let Some(deadline) = self.deadline.filter(|_| !self.status.is_over()) {
             set_timer(batch, no, &Due::Run, deadline).await?;
@@ -51,6 +51,9 @@ impl Command for CreateRun {
         }
         let node = self.claim.as_ref().map(|claim| claim.node.clone());
         let lease = node.map(|node| Lease { run: self.id.clone(), node, epoch: 1 });
+        if let Some(lease) = &lease {
+            batch.memory.hold(lease, self.count as u64, self.status);
+        }
         Ok(Some(Created { lease }))
     }
 }

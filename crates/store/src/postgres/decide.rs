@@ -16,7 +16,7 @@ use super::job::Command;
 use super::project::withdraw;
 use super::requests::{StoredRequest, by_id};
 use super::rules::add_grant;
-use super::runs::{give_input, give_input_and_lease};
+use super::runs::{HEAD, give_input, give_input_and_lease};
 use super::text::Text;
 use super::timers::{drop_timer, set_timer};
 use super::touches::Touches;
@@ -91,16 +91,19 @@ async fn take(decide: &Decide, batch: &Batch<'_>, found: OpenQuestion) -> Result
     if let Some(turn) = &decide.withdraw {
         withdraw_others(decide, batch, (found.run, found.number), turn).await?;
     }
-    let lease = match &decide.claim {
-        Some(claim) if found.free => give_input_and_lease(batch, found.run, &input, claim)
-            .await?
-            .map(|epoch| Lease { run: found.run_id, node: claim.node.clone(), epoch }),
-        _ => {
-            give_input(batch, found.run, &input).await?;
-            None
-        }
+    let Some(claim) = decide.claim.as_ref().filter(|_| found.free) else {
+        give_input(batch, found.run, &input).await?;
+        return Ok(Decided::Taken { lease: None, head: found.head });
     };
-    Ok(Decided::Taken { lease, head: found.head })
+    let given = give_input_and_lease(batch, found.run, &input, claim).await?;
+    batch.memory.let_go(&found.run_id);
+    let Some((epoch, taken)) = given else {
+        return Ok(Decided::Taken { lease: None, head: found.head });
+    };
+    let lease = Lease { run: found.run_id, node: claim.node.clone(), epoch };
+    // Who held it may have added something since it was looked at: then it must be read.
+    let head = if taken { 0 } else { found.head };
+    Ok(Decided::Taken { lease: Some(lease), head })
 }
 
 /// Several decisions, all or none.
@@ -223,10 +226,12 @@ async fn open_question(
     let row = batch
         .conn()
         .row(
-            "SELECT r.no, r.run, r.expires_at, u.head, u.lease_node IS NULL OR u.lease_until <= $3,
-                 r.tenant, r.version
-             FROM runs u JOIN requests r ON r.run = u.no AND r.number = $2
-             WHERE u.id = $1 AND r.status = 'pending'",
+            &format!(
+                "SELECT r.no, r.run, r.expires_at, {HEAD},
+                     runs.lease_node IS NULL OR runs.lease_until <= $3, r.tenant, r.version
+                 FROM runs JOIN requests r ON r.run = runs.no AND r.number = $2
+                 WHERE runs.id = $1 AND r.status = 'pending'"
+            ),
             &[&Text(run_id.as_str()), &i64::from(number), &now.0],
         )
         .await?;

@@ -1,8 +1,9 @@
-//! The fence: moves the heads of runs, if their leases are still good and their heads where their writers believe them to
+//! The fence of a transaction: moves the heads of runs, if their leases are still good and their heads where their writers believe them to
 //! be. All appends of a wave pass it by one statement.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use tokio::sync::oneshot;
 use tokio_postgres::Error;
@@ -10,6 +11,7 @@ use tokio_postgres::Error;
 use super::batch::Batch;
 use super::columns::{Columns as _, stored};
 use super::error::Stop;
+use super::runs::HEAD;
 use super::text::Text;
 use crate::encoded::AppendEntries;
 use crate::{Rest, StoreError};
@@ -40,7 +42,9 @@ struct Row {
 }
 
 /// A column that is set to what it was does not count as changed: the usual case touches no index.
-const PASS: &str = "UPDATE runs SET head = v.head, status = v.status,
+static PASS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "UPDATE runs SET head = v.head, status = v.status,
         updated_at = coalesce(v.at, runs.updated_at),
         lease_node = CASE v.rest WHEN 0 THEN runs.lease_node END,
         lease_until = CASE v.rest WHEN 0 THEN runs.lease_until ELSE 0 END,
@@ -51,9 +55,11 @@ const PASS: &str = "UPDATE runs SET head = v.head, status = v.status,
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[],
             $7::bigint[], $8::bigint[], $9::bigint[], $10::text[])
         AS v (no, expected, epoch, node, head, status, at, rest, consumed, error)
-    WHERE runs.no = v.no AND runs.head = v.expected AND runs.epoch = v.epoch
-        AND runs.lease_node = v.node
-    RETURNING runs.no";
+    WHERE runs.no = v.no AND runs.epoch = v.epoch AND runs.lease_node = v.node
+        AND v.expected = {HEAD}
+    RETURNING runs.no"
+    )
+});
 
 impl Fence {
     /// Whether an append to run number `run` may be made. Its run's row is changed if so.
@@ -98,7 +104,7 @@ impl Fence {
         let changed = batch
             .conn()
             .rows(
-                PASS,
+                &PASS,
                 &[
                     &ints(|row| row.run),
                     &ints(|row| row.expected),

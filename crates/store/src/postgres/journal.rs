@@ -4,6 +4,7 @@ use futures_util::future::join3;
 use signoff_core::RunId;
 use signoff_core::id::Seq;
 use signoff_core::journal::{Entry, Input, decode};
+use signoff_core::time::Timestamp;
 use tokio_postgres::{Error, Row};
 
 use super::columns::{Columns as _, stored};
@@ -23,14 +24,23 @@ pub(super) struct JournalRows {
     first: Vec<i64>,
     counts: Vec<i64>,
     bodies: Vec<Vec<u8>>,
+    at: Vec<Option<i64>>,
 }
 
 impl JournalRows {
-    pub(super) fn add(&mut self, run: i64, first: Seq, count: usize, body: &[u8]) {
+    pub(super) fn add(
+        &mut self,
+        run: i64,
+        first: Seq,
+        count: usize,
+        body: &[u8],
+        at: Option<Timestamp>,
+    ) {
         self.runs.push(run);
         self.first.push(stored(first));
         self.counts.push(stored(count as u64));
         self.bodies.push(body.to_owned());
+        self.at.push(at.map(|at| at.0));
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -43,13 +53,14 @@ impl JournalRows {
             bytes += body.len();
             if bytes >= MAX_BYTES || n + 1 == self.bodies.len() {
                 conn.execute(
-                    "INSERT INTO journal (run, seq, count, body)
-                     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])",
+                    "INSERT INTO journal (run, seq, count, body, at) SELECT * FROM
+                         unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[])",
                     &[
                         &&self.runs[from..=n],
                         &&self.first[from..=n],
                         &&self.counts[from..=n],
                         &&self.bodies[from..=n],
+                        &&self.at[from..=n],
                     ],
                 )
                 .await?;

@@ -18,6 +18,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "posts", sql: include_str!("migrations/0002_posts.sql") },
     Migration { name: "views", sql: include_str!("migrations/0003_views.sql") },
     Migration { name: "duties", sql: include_str!("migrations/0004_duties.sql") },
+    Migration { name: "fences", sql: include_str!("migrations/0005_fences.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

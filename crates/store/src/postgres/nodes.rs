@@ -40,7 +40,8 @@ pub(super) async fn hold(conn: &Conn, node: &str, lock: i64, first: bool) -> Res
     conn.execute(
         "INSERT INTO nodes (id, lock) VALUES ($1, $2)
          ON CONFLICT (id) DO UPDATE SET missing_since = NULL, gone = false,
-             batch = CASE WHEN $3 THEN 0 ELSE nodes.batch END",
+             batch = CASE WHEN $3 THEN 0 ELSE nodes.batch END,
+             fence = CASE WHEN $3 THEN nextval('fences') ELSE nodes.fence END",
         &[&Text(node), &lock, &first],
     )
     .await?;
@@ -73,7 +74,9 @@ pub(super) async fn reap(batch: &Batch<'_>) -> Result<(), Stop> {
         } else if old {
             batch.write("DELETE FROM nodes WHERE id = $1", id).await?;
         } else if dead && !gone {
-            batch.write("UPDATE nodes SET gone = true WHERE id = $1", id).await?;
+            batch
+                .write("UPDATE nodes SET gone = true, fence = nextval('fences') WHERE id = $1", id)
+                .await?;
             end_leases(batch.conn(), id).await?;
         }
     }

@@ -1,12 +1,16 @@
-//! The usual batch: entries for runs whose leases are kept, from which nothing follows in other tables. It gives no number, so
+//! The usual batch: entries for runs that this node holds, from which nothing follows in other tables. It gives no number, so
 //! it need not wait for other nodes, and it is one statement that commits itself: one round trip, and one flush.
+//!
+//! It does not look at the rows of its runs. The writer knows which of them it holds, and how far they are; that they were not
+//! taken from it since is told by the number of its fence, in the row that it changes anyway. Whoever takes a run from a node
+//! changes that number in the same transaction, and so waits for a batch that is under way, and stops all that come later.
 //!
 //! All of it is written or nothing. What cannot be written so goes through the transaction that every batch can: there it
 //! is found out why.
 
 use tokio_postgres::Error;
 
-use super::columns::stored;
+use super::columns::{Columns as _, stored};
 use super::conn::Conn;
 use super::job::Job;
 use super::journal::MAX_BYTES;
@@ -23,39 +27,37 @@ pub(super) struct PlainRow<'a> {
 }
 
 /// The batch's number is taken first: a statement that arrives when its node has given it up finds a later one there. Whether a
-/// batch whose answer was lost is committed is seen by it too. The last line fails if somebody could not pass.
+/// batch whose answer was lost is committed is seen by it too.
 const WRITE: &str = "WITH own AS (
-        UPDATE nodes SET batch = $1 WHERE id = $2 AND batch < $1 RETURNING id
-    ), passed AS (
-        UPDATE runs SET head = v.head, status = v.status, updated_at = coalesce(v.at, runs.updated_at)
-        FROM own, unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[])
-            AS v (no, expected, epoch, head, status, at)
-        WHERE runs.no = v.no AND runs.head = v.expected AND runs.epoch = v.epoch
-            AND runs.lease_node = own.id
-        RETURNING 1
+        UPDATE nodes SET batch = $1 WHERE id = $2 AND batch < $1 AND fence = $3 RETURNING 1
     ), added AS (
-        INSERT INTO journal (run, seq, count, body)
-        SELECT v.run, v.expected + 1, v.head - v.expected, v.body
-        FROM unnest($3::bigint[], $4::bigint[], $6::bigint[], $9::bytea[]) AS v (run, expected, head, body)
+        INSERT INTO journal (run, seq, count, body, at) SELECT v.run, v.seq, v.count, v.body, v.at
+        FROM own, unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bigint[])
+            AS v (run, seq, count, body, at)
     )
-    SELECT 1 / (count(*) = $10)::int AS all_of_them_could_be_written FROM passed";
+    SELECT count(*) FROM own";
 
 impl<'a> PlainRow<'a> {
     /// Whether nothing follows from an append but its entries.
     pub(super) fn of(append: &'a AppendEntries, memory: &Memory) -> Option<Self> {
         let known = memory.get(&append.lease.run)?;
+        let held = known.held?;
         let plain = matches!(append.rest, Rest::Keep)
             && append.count > 0
             && append.changes.is_empty()
             && append.snapshot.is_none()
             && append.consumed <= known.consumed
-            && append.lease.node == memory.node;
+            && append.lease.node == memory.node
+            && append.lease.epoch == held.epoch
+            && append.expected == held.head
+            && append.status == held.status;
         plain.then_some(Self { run: known.no, append })
     }
 }
 
 /// The rows of a batch, if all of its commands are such appends.
 pub(super) fn rows<'a>(jobs: &'a [Box<dyn Job>], memory: &Memory) -> Option<Vec<PlainRow<'a>>> {
+    memory.fence()?;
     let mut bytes = 0;
     let mut rows = Vec::with_capacity(jobs.len());
     for job in jobs {
@@ -67,37 +69,43 @@ pub(super) fn rows<'a>(jobs: &'a [Box<dyn Job>], memory: &Memory) -> Option<Vec<
     (bytes <= MAX_BYTES).then_some(rows)
 }
 
-/// Writes them and commits, as batch number `batch` of this node.
+/// Writes them and commits, as batch number `batch` of this node. False, if something was taken from the node since it was
+/// found to hold these runs; then nothing is written.
 pub(super) async fn write(
     conn: &Conn,
     memory: &Memory,
     batch: u64,
     rows: &[PlainRow<'_>],
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let ints = |of: fn(&PlainRow<'_>) -> i64| -> Vec<i64> { rows.iter().map(of).collect() };
-    let statuses: Vec<&str> = rows.iter().map(|row| row.append.status.as_str()).collect();
     let at: Vec<Option<i64>> =
         rows.iter().map(|row| row.append.updated_at.map(|at| at.0)).collect();
     let bodies: Vec<&[u8]> = rows.iter().map(|row| row.append.body.as_slice()).collect();
     #[cfg(feature = "failpoints")]
     crate::failpoint::before_commit();
-    conn.rows(
-        WRITE,
-        &[
-            &stored(batch),
-            &Text(&memory.node),
-            &ints(|row| row.run),
-            &ints(|row| stored(row.append.expected)),
-            &ints(|row| stored(row.append.lease.epoch)),
-            &ints(|row| stored(row.append.expected + row.append.count as u64)),
-            &statuses,
-            &at,
-            &bodies,
-            &stored(rows.len() as u64),
-        ],
-    )
-    .await?;
-    #[cfg(feature = "failpoints")]
-    crate::failpoint::after_commit();
-    Ok(())
+    let passed = conn
+        .row(
+            WRITE,
+            &[
+                &stored(batch),
+                &Text(&memory.node),
+                &memory.fence(),
+                &ints(|row| row.run),
+                &ints(|row| stored(row.append.expected + 1)),
+                &ints(|row| stored(row.append.count as u64)),
+                &bodies,
+                &at,
+            ],
+        )
+        .await?;
+    let passed = passed.map_or(Ok(0), |row| row.int(0))? == 1;
+    if passed {
+        #[cfg(feature = "failpoints")]
+        crate::failpoint::after_commit();
+        for PlainRow { append, .. } in rows {
+            let head = append.expected + append.count as u64;
+            memory.hold(&append.lease, head, append.status);
+        }
+    }
+    Ok(passed)
 }

@@ -10,13 +10,14 @@ use super::conn::Conn;
 use super::error::Stop;
 use super::job::Command;
 use super::nodes::reap;
+use super::runs::HEAD;
 use super::text::Text;
 use super::touches::Touches;
 use crate::entries::MAX_LIMIT;
 use crate::pushes::MAX_PUSHES;
 use crate::{MovePush, NextPush, Push, PutPush, StoreError, TakePushes, Told};
 
-const COLUMNS: &str = "u.id, u.tenant, p.id, p.body, p.seq, p.parts, p.of_parts, p.failed,
+const COLUMNS: &str = "runs.id, runs.tenant, p.id, p.body, p.seq, p.parts, p.of_parts, p.failed,
     p.failing_since";
 
 fn push(row: &Row) -> Result<Push, Stop> {
@@ -38,7 +39,8 @@ fn push(row: &Row) -> Result<Push, Stop> {
 /// All of a run, by their names.
 pub(super) async fn of_run(conn: &Conn, run: &RunId) -> Result<Vec<Push>, Stop> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM runs u JOIN pushes p ON p.run = u.no WHERE u.id = $1 ORDER BY p.id"
+        "SELECT {COLUMNS} FROM runs JOIN pushes p ON p.run = runs.no WHERE runs.id = $1
+         ORDER BY p.id"
     );
     let rows = conn.rows(&sql, &[&Text(run.as_str())]).await?;
     rows.iter().map(push).collect()
@@ -106,10 +108,11 @@ impl Command for TakePushes {
         reap(batch).await?;
         let limit = stored(self.limit.min(MAX_LIMIT) as u64);
         let sql = format!(
-            "SELECT {COLUMNS}, p.run FROM pushes p JOIN runs u ON u.no = p.run
+            "SELECT {COLUMNS}, p.run FROM pushes p JOIN runs ON runs.no = p.run
              WHERE NOT p.done AND p.due_at <= $1 AND p.lease_until <= $1
-                 AND (u.head > p.seq OR p.failed > 0 OR p.parts AND EXISTS
-                     (SELECT 1 FROM runs c WHERE c.root = u.id AND c.updated_at >= p.looked_at))
+                 AND ({HEAD} > p.seq OR p.failed > 0 OR p.parts AND EXISTS
+                     (SELECT 1 FROM runs c WHERE c.root = runs.id AND (c.updated_at >= p.looked_at
+                         OR (SELECT at FROM journal WHERE run = c.no ORDER BY seq DESC LIMIT 1) >= p.looked_at)))
              ORDER BY p.due_at, p.run, p.id LIMIT $2"
         );
         let rows = batch.conn().rows(&sql, &[&self.now.0, &limit]).await?;

@@ -1,5 +1,7 @@
 //! Reads runs as lists show them, and puts inputs before them.
 
+use std::sync::LazyLock;
+
 use signoff_core::time::Timestamp;
 use signoff_core::{ConversationId, RunId, RunStatus, Tenant};
 use tokio_postgres::Row;
@@ -13,13 +15,23 @@ use super::page::{List, Order};
 use super::text::Text;
 use crate::{Claim, Page, RunFilter, RunRecord, StoreError};
 
-const SELECT: &str =
-    "SELECT no, id, coalesce(root, id), workflow, version, conversation, status, head,
-    error, created_at, updated_at, tenant FROM runs";
+/// The position of the last journal entry of a row of `runs`. The row itself may be behind: see [`super::plain`].
+pub(super) const HEAD: &str = "greatest(runs.head,
+    (SELECT seq + count - 1 FROM journal WHERE run = runs.no ORDER BY seq DESC LIMIT 1))";
+/// When that was made.
+const UPDATED_AT: &str = "greatest(runs.updated_at,
+    (SELECT at FROM journal WHERE run = runs.no ORDER BY seq DESC LIMIT 1))";
+
+static SELECT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT no, id, coalesce(root, id), workflow, version, conversation, status, {HEAD},
+            error, created_at, {UPDATED_AT}, tenant FROM runs"
+    )
+});
 
 /// A run and its number in this database.
 pub(super) async fn by_id(conn: &Conn, id: &RunId) -> Result<Option<(i64, RunRecord)>, Stop> {
-    let row = conn.row(&format!("{SELECT} WHERE id = $1"), &[&Text(id.as_str())]).await?;
+    let row = conn.row(&format!("{} WHERE id = $1", *SELECT), &[&Text(id.as_str())]).await?;
     row.as_ref().map(from_row).transpose()
 }
 
@@ -30,8 +42,8 @@ pub(super) async fn latest(
     conversation: &ConversationId,
 ) -> Result<Option<RunRecord>, Stop> {
     let sql = format!(
-        "{SELECT} WHERE conversation = $1 AND tenant = $2 AND root IS NULL
-         ORDER BY no DESC LIMIT 1"
+        "{} WHERE conversation = $1 AND tenant = $2 AND root IS NULL ORDER BY no DESC LIMIT 1",
+        *SELECT
     );
     let row = conn.row(&sql, &[&Text(conversation.as_str()), &Text(tenant.as_str())]).await?;
     Ok(row.as_ref().map(from_row).transpose()?.map(|(_, record)| record))
@@ -46,7 +58,7 @@ pub(super) async fn page(
 ) -> Result<Page<RunRecord>, Stop> {
     let order = Order::Newest { before: "no < ?", by: "no" };
     let clauses = conditions(filter);
-    let list = List { select: SELECT.to_owned(), clauses, order, cursor: 'r' };
+    let list = List { select: SELECT.clone(), clauses, order, cursor: 'r' };
     list.page(conn, cursor, limit, from_row).await
 }
 
@@ -118,31 +130,36 @@ pub(super) async fn give_input(batch: &Batch<'_>, run: i64, body: &str) -> Resul
     Ok(given == 1)
 }
 
-/// The same, and leases the run, on which nobody holds a lease. The lease's epoch.
+/// The same, and leases the run, on which nobody holds a lease that is good. The lease's epoch, and whether somebody held it
+/// before.
 pub(super) async fn give_input_and_lease(
     batch: &Batch<'_>,
     run: i64,
     body: &str,
     claim: &Claim,
-) -> Result<Option<u64>, Stop> {
+) -> Result<Option<(u64, bool)>, Stop> {
     let rows = batch
         .change(
-            "WITH given AS (
+            "WITH before AS (SELECT lease_node FROM runs WHERE no = $1),
+             fenced AS (UPDATE nodes SET fence = nextval('fences') FROM before
+                 WHERE nodes.id = before.lease_node AND nodes.id <> $3),
+             given AS (
                  UPDATE runs SET next_input = next_input + 1, ready = true,
                      lease_node = $3, lease_until = $4, epoch = epoch + 1
                  WHERE no = $1 AND status NOT IN ('completed', 'failed', 'cancelled')
                  RETURNING next_input - 1 AS number, epoch),
              put AS (INSERT INTO inputs (run, no, body) SELECT $1, number, $2 FROM given)
-             SELECT epoch FROM given",
+             SELECT given.epoch, before.lease_node IS NOT NULL FROM given, before",
             &[&run, &Text(body), &Text(&claim.node), &claim.until.0],
         )
         .await?;
-    Ok(rows.first().map(|row| row.int(0)).transpose()?.map(read))
+    let Some(row) = rows.first() else { return Ok(None) };
+    Ok(Some((row.number(0)?, row.flag(1)?)))
 }
 
 /// Leases a run unless somebody holds a live lease on it or it is over. The lease's epoch.
 ///
-/// The run becomes ready, so that it is found again if the one who holds it dies.
+/// The run becomes ready, so that it is found again if the one who holds it dies. Who held it before adds nothing any more.
 pub(super) async fn take_lease(
     batch: &Batch<'_>,
     run: i64,
@@ -151,7 +168,10 @@ pub(super) async fn take_lease(
 ) -> Result<Option<u64>, Stop> {
     let rows = batch
         .change(
-            "UPDATE runs SET lease_node = $2, lease_until = $3, epoch = epoch + 1, ready = true
+            "WITH fenced AS (UPDATE nodes SET fence = nextval('fences') FROM runs
+                 WHERE runs.no = $1 AND runs.lease_until <= $4 AND nodes.id = runs.lease_node
+                     AND nodes.id <> $2)
+             UPDATE runs SET lease_node = $2, lease_until = $3, epoch = epoch + 1, ready = true
              WHERE no = $1 AND (lease_node IS NULL OR lease_until <= $4)
                AND status NOT IN ('completed', 'failed', 'cancelled')
              RETURNING epoch",

@@ -15,6 +15,7 @@ use super::journal;
 use super::memory::KnownRun;
 use super::numbers::Numbered;
 use super::requests::searched;
+use super::runs::HEAD;
 use super::text::Text;
 use super::timers::set_timer;
 use super::touches::Touches;
@@ -96,10 +97,16 @@ async fn insert(take: &TakeIn, batch: &Batch<'_>, run: &ExportedRun) -> Result<(
                 ],
             )
             .await?;
-    batch.remember(&run.id, KnownRun { no, consumed: 0 });
+    batch.remember(&run.id, KnownRun::numbered(no));
     for row in run.entries.chunks(ROW) {
         let first = row.first().map_or(1, |entry| entry.seq);
-        batch.journal.borrow_mut().add(no, first, row.len(), &encode(row));
+        batch.journal.borrow_mut().add(
+            no,
+            first,
+            row.len(),
+            &encode(row),
+            row.last().map(|entry| entry.at),
+        );
     }
     for request in &run.requests {
         ask(batch, no, (root, &started.tenant), request).await?;
@@ -186,13 +193,13 @@ impl Command for MoveOut {
             let last = self.last_entry(seen.head);
             batch
                 .write(
-                    "UPDATE runs SET head = head + 1, status = 'cancelled', updated_at = $2,
+                    "UPDATE runs SET head = $3, status = 'cancelled', updated_at = $2,
                          ready = false, lease_node = NULL, lease_until = 0, epoch = epoch + 1
                      WHERE no = $1",
-                    &[&no, &self.at.0],
+                    &[&no, &self.at.0, &stored(last.seq)],
                 )
                 .await?;
-            batch.journal.borrow_mut().add(no, last.seq, 1, &encode(&[last]));
+            batch.journal.borrow_mut().add(no, last.seq, 1, &encode(&[last]), Some(self.at));
             clear(batch, no, self.at).await?;
             let subject = RequestId::new(seen.run.as_str());
             add_line(batch, self.at, self.by.clone(), subject, tenant, MOVED_OUT.to_owned());
@@ -208,14 +215,20 @@ async fn as_seen(
     batch: &Batch<'_>,
     seen: &SeenRun,
 ) -> Result<Option<(i64, Tenant)>, Stop> {
+    // Whoever held it and is slow adds nothing any more.
+    let sql = "UPDATE nodes SET fence = nextval('fences') FROM runs
+        WHERE runs.id = $1 AND runs.lease_until <= $2 AND nodes.id = runs.lease_node";
+    batch.write(sql, &[&Text(seen.run.as_str()), &out.at.0]).await?;
     let row = batch
         .conn()
         .row(
-            "SELECT no, tenant, head, (SELECT count(*) FROM inputs WHERE run = u.no),
-                     (SELECT coalesce(sum(version), 0)::bigint FROM requests WHERE run = u.no)
-                     + (SELECT count(*) FROM notes WHERE run = u.no)
-                 FROM runs u WHERE id = $1 AND (lease_node IS NULL OR lease_until <= $2)
-                     AND status NOT IN ('completed', 'failed', 'cancelled')",
+            &format!(
+                "SELECT no, tenant, {HEAD}, (SELECT count(*) FROM inputs WHERE run = runs.no),
+                     (SELECT coalesce(sum(version), 0)::bigint FROM requests WHERE run = runs.no)
+                     + (SELECT count(*) FROM notes WHERE run = runs.no)
+                 FROM runs WHERE id = $1 AND (lease_node IS NULL OR lease_until <= $2)
+                     AND status NOT IN ('completed', 'failed', 'cancelled')"
+            ),
             &[&Text(seen.run.as_str()), &out.at.0],
         )
         .await?;

@@ -5,16 +5,25 @@ mod keeps_contract {
 
     use crate::{PostgresOptions, PostgresStore, Store};
 
-    fn fresh() -> (Arc<dyn Store>, ()) {
-        let options = PostgresOptions::new(&signoff_test_postgres::fresh(), "own").unwrap();
+    fn fresh(node: &str) -> (Arc<dyn Store>, ()) {
+        let options = PostgresOptions::new(&signoff_test_postgres::fresh(), node).unwrap();
         (Arc::new(PostgresStore::open(options).unwrap()), ())
     }
 
-    crate::store_conformance!(fresh());
+    /// For nodes that others speak for: nothing of it is plain.
+    mod for_others {
+        crate::store_conformance!(super::fresh("own"));
+    }
+
+    /// For the node that most of the suite writes as: what is plain is written so.
+    mod for_itself {
+        crate::store_conformance!(super::fresh("n1"));
+    }
 }
 
 mod answers;
 mod batches;
+mod fences;
 mod nodes;
 mod outages;
 mod schema;

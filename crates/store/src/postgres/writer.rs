@@ -206,7 +206,7 @@ impl Scribe {
         if plain && let Some(rows) = plain::rows(jobs, &self.memory) {
             self.batch += 1;
             match self.runtime.block_on(plain::write(&conn, &self.memory, self.batch, &rows)) {
-                Ok(()) => {
+                Ok(true) => {
                     self.conn = Some(conn);
                     self.told.committed(self.batch);
                     written_plainly(jobs);
@@ -217,7 +217,7 @@ impl Scribe {
                     return Err(Trouble::Unknown(error));
                 }
                 // Why not is found out below.
-                Err(_) => {}
+                Ok(false) | Err(_) => self.memory.fenced_by(None),
             }
         }
         self.batch += 1;

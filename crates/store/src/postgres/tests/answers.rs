@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use signoff_core::RunStatus;
 use signoff_test_postgres::Server;
 
 use super::open_dyn;
@@ -145,17 +146,19 @@ async fn what_was_given_up_is_not_written_later() {
     let handle = tokio::runtime::Handle::current();
     let conn = Connector::new(handle, options).unwrap().connect(Work::Write).await.unwrap();
     let memory = Memory::new("own".into(), 0);
-    let row = conn.row("SELECT no FROM runs", &[]).await.unwrap().unwrap();
-    memory.remember(&run("a"), KnownRun { no: row.get(0), consumed: 0 });
+    let row = conn.row("SELECT no, fence FROM runs, nodes", &[]).await.unwrap().unwrap();
+    memory.fenced_by(Some(row.get(1)));
+    memory.remember(&run("a"), KnownRun::numbered(row.get(0)));
+    memory.hold(&lease, 1, RunStatus::Running);
     let next = AppendEntries::new(append(&lease, 1, vec![output(2)])).unwrap();
     let late = [PlainRow::of(&next, &memory).unwrap()];
 
     assert_eq!(settle(&conn, "own", 50, 51).await.unwrap(), Some(false));
-    assert!(plain::write(&conn, &memory, 50, &late).await.is_err());
+    assert!(!plain::write(&conn, &memory, 50, &late).await.unwrap());
     // Asked again, because the answer was lost: its own number is not taken for the other.
     assert_eq!(settle(&conn, "own", 50, 52).await.unwrap(), Some(false));
     assert_eq!(store.run(&run("a")).unwrap().unwrap().head, 1);
-    plain::write(&conn, &memory, 53, &late).await.unwrap();
+    assert!(plain::write(&conn, &memory, 53, &late).await.unwrap());
     assert_eq!(settle(&conn, "own", 53, 54).await.unwrap(), Some(true));
     assert_eq!(store.load(&run("a"), None).unwrap().entries.len(), 2);
     assert_eq!(settle(&conn, "nobody", 1, 2).await.unwrap(), None);
