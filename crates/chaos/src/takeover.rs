@@ -7,6 +7,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
 
+/// How far a run is. Its row may be behind its journal.
+const HEAD: &str = "(SELECT max(seq + count - 1) FROM journal WHERE run = runs.no)";
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A run that nobody has taken up by then is counted with this.
 const LONGEST: Duration = Duration::from_mins(2);
@@ -53,8 +55,8 @@ impl Database {
 
     /// The runs that a node holds, and how far they are.
     pub(crate) async fn held(&self, node: &str) -> BTreeMap<String, i64> {
-        let sql = "SELECT id, head FROM runs WHERE lease_node = $1";
-        let rows = self.rows(sql, &[&node]).await;
+        let sql = format!("SELECT id, {HEAD} FROM runs WHERE lease_node = $1");
+        let rows = self.rows(&sql, &[&node]).await;
         rows.iter().map(|row| (row.get(0), row.get(1))).collect()
     }
 
@@ -69,8 +71,8 @@ impl Database {
         while !held.is_empty() && since.elapsed() < LONGEST {
             tokio::time::sleep(LOOK_EVERY).await;
             let ids: Vec<&String> = held.keys().collect();
-            let sql = "SELECT id, head FROM runs WHERE id = ANY($1)";
-            let Ok(rows) = client.query(sql, &[&ids]).await else {
+            let sql = format!("SELECT id, {HEAD} FROM runs WHERE id = ANY($1)");
+            let Ok(rows) = client.query(&sql, &[&ids]).await else {
                 client = self.connect().await;
                 continue;
             };

@@ -18,6 +18,8 @@ mod call;
 mod config;
 mod content;
 mod desk;
+#[cfg(test)]
+mod fuzz_tests;
 mod http;
 mod link;
 mod listing;

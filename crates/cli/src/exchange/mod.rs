@@ -3,6 +3,8 @@
 //! A file has one JSON value a line. The first says what it is and in which version; the last has the digest of all lines
 //! before it, so that a file that was cut or changed is not taken.
 
+#[cfg(test)]
+mod fuzz_tests;
 mod reader;
 mod writer;
 

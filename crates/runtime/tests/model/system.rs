@@ -23,7 +23,19 @@ pub enum Fence {
     Number,
     /// The same, but nobody changes it.
     FixedNumber,
+    /// The same, but who finds it changed still believes to hold what it held before.
+    BelievedNumber,
     Nothing,
+}
+
+impl Fence {
+    fn is_number(self) -> bool {
+        !matches!(self, Self::Rows | Self::Nothing)
+    }
+
+    fn changes(self) -> bool {
+        matches!(self, Self::Number | Self::BelievedNumber)
+    }
 }
 
 /// How things are done. As they should be, unless it is said otherwise.
@@ -96,6 +108,10 @@ pub enum Action {
     /// A node does what comes next.
     Work(usize),
     Crash(usize),
+    /// A node is taken for dead: its lease ends.
+    Reap(usize),
+    /// A node finds its number changed when it writes something else.
+    Notice(usize),
     /// A node sees that the deadline has passed.
     Deadline(usize),
     Answer(usize),
@@ -123,6 +139,7 @@ pub struct State {
     ready: bool,
     /// Whose number is not the one they remember.
     changed: [bool; 2],
+    reaped: bool,
     pub request: Request,
     mailbox: Vec<Outcome>,
     nodes: [Option<Held>; 2],
@@ -143,6 +160,7 @@ impl State {
             lease: None,
             ready: true,
             changed: [false; 2],
+            reaped: false,
             request: Request::NotAsked,
             mailbox: Vec::new(),
             nodes: [None, None],
@@ -176,6 +194,8 @@ impl State {
             can(Action::Renew(node), self.renew(node, now));
             can(Action::Work(node), self.work(node, rules));
             can(Action::Crash(node), self.crash(node));
+            can(Action::Reap(node), self.reap(node, rules));
+            can(Action::Notice(node), self.notice(node, rules));
             can(Action::Deadline(node), self.deadline(node, now, rules));
             can(Action::Answer(node), self.answer(node, rules));
         }
@@ -192,7 +212,7 @@ impl State {
             held.current = false;
         }
         if let Some((before, _)) = self.lease.filter(|(before, _)| *before != node) {
-            then.changed[before] |= rules.fence == Fence::Number;
+            then.changed[before] |= rules.fence.changes();
         }
         then.lease = Some((node, now + LEASE));
         let journal = self.journal.clone();
@@ -222,6 +242,29 @@ impl State {
             let mut then = self.clone();
             then.nodes[node] = None;
             then.crashes += 1;
+            then
+        })
+    }
+
+    /// Once, with what stands for all of them: so much is taken from it at any time.
+    fn reap(&self, node: usize, rules: &Rules) -> Option<Self> {
+        let holds = self.lease.is_some_and(|(holder, _)| holder == node);
+        (holds && !self.reaped).then(|| {
+            let mut then = self.clone();
+            then.lease = None;
+            then.reaped = true;
+            then.changed[node] |= rules.fence.changes();
+            then
+        })
+    }
+
+    fn notice(&self, node: usize, rules: &Rules) -> Option<Self> {
+        self.changed[node].then(|| {
+            let mut then = self.clone();
+            then.changed[node] = false;
+            if let Some(held) = &mut then.nodes[node] {
+                held.known &= rules.fence == Fence::BelievedNumber;
+            }
             then
         })
     }
@@ -267,8 +310,8 @@ impl State {
         let stands = self.holds(node, held) && held.journal.len() == self.journal.len();
         let plain = held.known && matches!(entry, Entry::Intent(_) | Entry::Result(_));
         let passes = match rules.fence {
-            Fence::Number | Fence::FixedNumber if plain && !self.changed[node] => true,
             Fence::Nothing => true,
+            fence if fence.is_number() && plain && !self.changed[node] => true,
             _ => {
                 // The number is read along with what tells whether the run is held.
                 then.changed[node] = false;
@@ -286,7 +329,7 @@ impl State {
         then.journal.push(entry);
         let memory = then.nodes[node].as_mut()?;
         memory.journal.push(entry);
-        memory.known = matches!(rules.fence, Fence::Number | Fence::FixedNumber);
+        memory.known = rules.fence.is_number();
         memory.mine = matches!(entry, Entry::Intent(_));
         memory.carried_out &= memory.mine && !rules.intent_first;
         match entry {

@@ -48,7 +48,7 @@ impl Command for ClaimReady {
             format!(
                 "WITH ready AS MATERIALIZED ({ready}),
                  fenced AS (UPDATE nodes SET fence = nextval('fences')
-                     WHERE id <> $3 AND id IN (SELECT lease_node FROM ready)),
+                     WHERE id IN (SELECT lease_node FROM ready)),
                  placed AS (SELECT no, row_number() OVER (ORDER BY lease_until, no) AS place FROM ready),
                  taken AS (
                      UPDATE runs SET lease_node = $3, lease_until = $4, epoch = epoch + 1

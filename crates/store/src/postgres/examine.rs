@@ -6,18 +6,26 @@ use signoff_core::time::Timestamp;
 use super::columns::{Columns as _, stored};
 use super::conn::{Bound, Conn};
 use super::error::Stop;
-use crate::upkeep::{A_WHILE, MAX_NAMED, SOUND};
+use super::runs::UPDATED_AT;
+use crate::upkeep::{A_WHILE, MAX_NAMED, SOUND, WRONG_LENGTH};
 use crate::{Examined, StoreError};
 
 /// The tables whose rows are numbered, and where the last number is kept.
 const NUMBERED: [&str; 8] =
     ["runs", "requests", "notes", "events", "timers", "conversations", "grants", "audit"];
 
+/// No journal has a gap, nor fewer entries than its run says. A run that is not held says exactly how many.
+const LENGTHS: &str = "SELECT count(*) FROM runs u LEFT JOIN
+        (SELECT run, sum(count) AS entries, max(seq + count - 1) AS last FROM journal GROUP BY run) j
+        ON j.run = u.no
+    WHERE coalesce(j.entries, 0) <> coalesce(j.last, 0) OR coalesce(j.last, 0) < u.head
+        OR (NOT u.ready AND coalesce(j.last, 0) <> u.head)";
+
 /// All of it, read once.
 pub(super) async fn examine(conn: &Conn, now: Timestamp) -> Result<Examined, Stop> {
     let long_ago = now.0.saturating_sub(A_WHILE);
     let named = stored(MAX_NAMED as u64);
-    let stuck = "FROM runs WHERE ready AND lease_until <= $1 AND updated_at <= $1";
+    let stuck = format!("FROM runs WHERE ready AND lease_until <= $1 AND {UPDATED_AT} <= $1");
     let mut examined = Examined {
         kind: "postgres",
         schema: signed(conn, "SELECT coalesce(max(version), 0) FROM schema_migrations").await?,
@@ -73,10 +81,8 @@ async fn count(conn: &Conn, sql: &str, bound: Bound<'_>) -> Result<u64, Stop> {
 
 async fn problems(conn: &Conn) -> Result<Vec<String>, Stop> {
     let mut problems = Vec::new();
-    for (what, sql) in SOUND {
-        // Sums of whole numbers are of another type here.
-        let sql = sql.replace("sum(j.count), 0)", "sum(j.count), 0)::bigint");
-        let count = count(conn, &sql, &[]).await?;
+    for (what, sql) in [(WRONG_LENGTH, LENGTHS)].iter().chain(SOUND) {
+        let count = count(conn, sql, &[]).await?;
         if count > 0 {
             problems.push(format!("{count} {what}"));
         }

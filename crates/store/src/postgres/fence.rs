@@ -11,7 +11,7 @@ use tokio_postgres::Error;
 use super::batch::Batch;
 use super::columns::{Columns as _, stored};
 use super::error::Stop;
-use super::runs::HEAD;
+use super::runs::{HEAD, UPDATED_AT};
 use super::text::Text;
 use crate::encoded::AppendEntries;
 use crate::{Rest, StoreError};
@@ -45,7 +45,7 @@ struct Row {
 static PASS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "UPDATE runs SET head = v.head, status = v.status,
-        updated_at = coalesce(v.at, runs.updated_at),
+        updated_at = coalesce(v.at, {UPDATED_AT}),
         lease_node = CASE v.rest WHEN 0 THEN runs.lease_node END,
         lease_until = CASE v.rest WHEN 0 THEN runs.lease_until ELSE 0 END,
         ready = CASE v.rest WHEN 0 THEN runs.ready

@@ -111,8 +111,8 @@ impl Command for TakePushes {
             "SELECT {COLUMNS}, p.run FROM pushes p JOIN runs ON runs.no = p.run
              WHERE NOT p.done AND p.due_at <= $1 AND p.lease_until <= $1
                  AND ({HEAD} > p.seq OR p.failed > 0 OR p.parts AND EXISTS
-                     (SELECT 1 FROM runs c WHERE c.root = runs.id AND (c.updated_at >= p.looked_at
-                         OR (SELECT at FROM journal WHERE run = c.no ORDER BY seq DESC LIMIT 1) >= p.looked_at)))
+                     (SELECT 1 FROM runs c WHERE c.root = runs.id AND (c.updated_at >= p.looked_at OR c.ready
+                         AND (SELECT at FROM journal WHERE run = c.no ORDER BY seq DESC LIMIT 1) >= p.looked_at)))
              ORDER BY p.due_at, p.run, p.id LIMIT $2"
         );
         let rows = batch.conn().rows(&sql, &[&self.now.0, &limit]).await?;

@@ -15,12 +15,13 @@ use super::page::{List, Order};
 use super::text::Text;
 use crate::{Claim, Page, RunFilter, RunRecord, StoreError};
 
-/// The position of the last journal entry of a row of `runs`. The row itself may be behind: see [`super::plain`].
-pub(super) const HEAD: &str = "greatest(runs.head,
-    (SELECT seq + count - 1 FROM journal WHERE run = runs.no ORDER BY seq DESC LIMIT 1))";
+/// The position of the last journal entry of a row of `runs`. The row of a run that somebody may hold may be behind: see
+/// [`super::plain`].
+pub(super) const HEAD: &str = "CASE WHEN runs.ready THEN greatest(runs.head,
+    (SELECT seq + count - 1 FROM journal WHERE run = runs.no ORDER BY seq DESC LIMIT 1)) ELSE runs.head END";
 /// When that was made.
-const UPDATED_AT: &str = "greatest(runs.updated_at,
-    (SELECT at FROM journal WHERE run = runs.no ORDER BY seq DESC LIMIT 1))";
+pub(super) const UPDATED_AT: &str = "CASE WHEN runs.ready THEN greatest(runs.updated_at,
+    (SELECT at FROM journal WHERE run = runs.no ORDER BY seq DESC LIMIT 1)) ELSE runs.updated_at END";
 
 static SELECT: LazyLock<String> = LazyLock::new(|| {
     format!(
@@ -142,7 +143,7 @@ pub(super) async fn give_input_and_lease(
         .change(
             "WITH before AS (SELECT lease_node FROM runs WHERE no = $1),
              fenced AS (UPDATE nodes SET fence = nextval('fences') FROM before
-                 WHERE nodes.id = before.lease_node AND nodes.id <> $3),
+                 WHERE nodes.id = before.lease_node),
              given AS (
                  UPDATE runs SET next_input = next_input + 1, ready = true,
                      lease_node = $3, lease_until = $4, epoch = epoch + 1
@@ -169,8 +170,7 @@ pub(super) async fn take_lease(
     let rows = batch
         .change(
             "WITH fenced AS (UPDATE nodes SET fence = nextval('fences') FROM runs
-                 WHERE runs.no = $1 AND runs.lease_until <= $4 AND nodes.id = runs.lease_node
-                     AND nodes.id <> $2)
+                 WHERE runs.no = $1 AND runs.lease_until <= $4 AND nodes.id = runs.lease_node)
              UPDATE runs SET lease_node = $2, lease_until = $3, epoch = epoch + 1, ready = true
              WHERE no = $1 AND (lease_node IS NULL OR lease_until <= $4)
                AND status NOT IN ('completed', 'failed', 'cancelled')

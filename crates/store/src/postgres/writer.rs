@@ -201,7 +201,11 @@ impl Scribe {
     fn transact_once(&mut self, jobs: &mut [Box<dyn Job>], plain: bool) -> Result<(), Trouble> {
         let conn = match self.conn.take().filter(|conn| !conn.is_closed()) {
             Some(conn) => conn,
-            None => self.connect().map_err(Trouble::Other)?,
+            None => {
+                // Another server may answer now, which has not all that this one had.
+                self.memory.forget_all();
+                self.connect().map_err(Trouble::Other)?
+            }
         };
         if plain && let Some(rows) = plain::rows(jobs, &self.memory) {
             self.batch += 1;
@@ -216,6 +220,8 @@ impl Scribe {
                     written_plainly(jobs);
                     return Err(Trouble::Unknown(error));
                 }
+                // Somebody is in the way: all of it still holds.
+                Err(error) if is_busy(&error) => {}
                 // Why not is found out below.
                 Ok(false) | Err(_) => self.memory.fenced_by(None),
             }

@@ -5,8 +5,11 @@ use signoff_core::RunId;
 use signoff_core::time::Timestamp;
 
 use super::error::{read, stored};
-use crate::upkeep::{A_WHILE, MAX_NAMED, SOUND};
+use crate::upkeep::{A_WHILE, MAX_NAMED, SOUND, WRONG_LENGTH};
 use crate::{Examined, StoreError};
+
+const LENGTHS: &str = "SELECT count(*) FROM runs u WHERE u.head <>
+    (SELECT coalesce(sum(j.count), 0) FROM journal j WHERE j.run = u.no)";
 
 /// All of it, read once.
 pub(super) fn examine(connection: &Connection, now: Timestamp) -> Result<Examined, StoreError> {
@@ -74,7 +77,7 @@ fn problems(connection: &Connection) -> Result<Vec<String>, StoreError> {
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     problems.retain(|line| line != "ok");
-    for (what, sql) in SOUND {
+    for (what, sql) in [(WRONG_LENGTH, LENGTHS)].iter().chain(SOUND) {
         let count: i64 = connection.query_row(sql, [], |row| row.get(0))?;
         if count > 0 {
             problems.push(format!("{count} {what}"));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signoff_core::{Actor, RunStatus};
 use signoff_test_postgres::Server;
 
-use super::open_dyn;
+use super::{open_dyn, until};
 use crate::conformance::fixtures::{
     TTL, append, asked, at, begin, decide, node, output, question, run,
 };
@@ -78,6 +78,8 @@ async fn who_lost_a_run_adds_nothing_to_it() {
         assert_eq!((record.head, record.updated_at), (7, at(1007)));
 
         let taken = take(&two, how).await;
+        // It learns from one run that something was taken, and forgets all that it held.
+        adds(&one, &other, 6).await.unwrap();
         is_stopped(&one, &lease, 7).await;
         if let Some(taken) = taken {
             assert_eq!(two.load(&run("a"), None).unwrap().entries.len(), 7);
@@ -86,12 +88,38 @@ async fn who_lost_a_run_adds_nothing_to_it() {
         }
         is_stopped(&one, &lease, 7).await;
         // It goes on with what was not taken.
-        for n in 5..9 {
+        for n in 6..9 {
             adds(&one, &other, 1 + n).await.unwrap();
         }
+        let problems = one.examine(at(LATER)).unwrap().problems;
+        assert!(!problems.iter().any(|it| it.contains("journal")), "{problems:?}");
         let row = server.sql("runs", "SELECT head FROM runs WHERE id = 'run_b'");
         assert_eq!(row, "7", "the first of them found out, the others were plain again: {how:?}");
     }
+}
+
+/// Its leases are good, and its writer is connected; only what tells that it lives is cut off.
+#[tokio::test]
+async fn who_is_taken_for_dead_adds_nothing() {
+    let server = Server::start();
+    let address = server.create("runs");
+    server.sql("runs", "CREATE ROLE app SUPERUSER LOGIN");
+    let (_, one) = open_dyn(&address.replace("postgres@", "app@"), "one");
+    let (_, two) = open_dyn(&address, "two");
+    let lease = begin(&one, "a", "one", vec![]).await;
+    adds(&one, &lease, 1).await.unwrap();
+    server.sql("runs", "ALTER ROLE app NOLOGIN");
+    let cut = server.sql(
+        "runs",
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_locks JOIN pg_stat_activity USING (pid)
+         WHERE locktype = 'advisory' AND usename = 'app'",
+    );
+    assert_eq!(cut, "1");
+    adds(&one, &lease, 2).await.unwrap();
+    let claim = async || two.claim(Scope::All, &node("two"), at(1), TTL, 9).await.unwrap();
+    until("it is taken for dead", async || !claim().await.is_empty()).await;
+    is_stopped(&one, &lease, 3).await;
+    assert_eq!(two.run(&run("a")).unwrap().unwrap().head, 3);
 }
 
 /// What is tested above can fail: with numbers that never change, who lost a run adds to it.
