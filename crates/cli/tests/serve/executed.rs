@@ -57,6 +57,9 @@ async fn a_call_is_in_the_record_from_the_question_to_what_came_of_it() {
         assert_eq!(&said[n]["digest"], digest, "all of it is about the same: {}", said[n]);
     }
     assert_eq!((&said[1]["kind"], &said[1]["agent"]), (&json!("tool_call"), &shown["agent_path"]));
+    let journal = server.journal(&run).await;
+    let asked = journal.iter().find(|entry| entry["type"] == "asked").unwrap();
+    assert_eq!(said[1]["sha256"], sha256(&asked["body"]), "what binds the question");
     assert_eq!(said[3]["channel"], "http");
     let done = said[5];
     assert_eq!((&done["tool"], &done["result"]), (&json!("write_file"), &json!("ok")));
@@ -89,7 +92,7 @@ async fn a_question_that_no_gate_asks_is_in_the_record_too() {
 #[tokio::test]
 async fn what_is_denied_or_fails_is_said_to_be() {
     let place = Place::new();
-    let calls = "- { turn: 1, call: [{ tool: delete_file, arguments: { path: nothing.txt } }] }\n\
+    let calls = "- { turn: 1, call: [{ tool: write_file, arguments: { path: c.txt, content: x } }] }\n\
                  - { turn: 2, call: [{ tool: write_file, arguments: { path: a.txt, content: x } }] }\n\
                  - { turn: 3, call: [{ tool: read_file, arguments: { path: b.txt } }] }\n\
                  - { turn: 4, text: done }\n";
@@ -99,6 +102,7 @@ async fn what_is_denied_or_fails_is_said_to_be() {
     let server = clerk(&place, gates, calls);
     let run = server.start("clerk", "go").await;
     let first = server.pending(&run).await;
+    std::fs::write(place.path("workspace/c.txt"), "meanwhile").unwrap();
     assert_eq!(server.decide(&first, &json!({ "decision": "approve" })).await.0, 200);
     let second = another(&server, &run, &first).await;
     let no = json!({ "decision": "reject", "then": "continue" });
@@ -112,26 +116,16 @@ async fn what_is_denied_or_fails_is_said_to_be() {
             json!([said["decision"], said["tool"], said["result"], said["error"]])
         })
         .collect();
-    let code = &outcome_of(&server, &run, "delete_file").await["err"]["code"];
     let wanted = [
-        json!(["executed", "delete_file", "error", code]),
+        json!(["executed", "write_file", "error", "file_changed"]),
         json!(["allow", "read_file", null, null]),
         json!(["executed", "read_file", "ok", null]),
     ];
     assert_eq!(said, wanted, "what was denied was not done");
-    assert!(code.is_string());
 }
 
 async fn another(server: &Client, run: &str, not: &str) -> String {
     text(&crate::deciders::pending(server, "", run, not).await["id"])
-}
-
-/// What came of the first call of a tool.
-async fn outcome_of(server: &Client, run: &str, tool: &str) -> Value {
-    let journal = server.journal(run).await;
-    let gated = journal.iter().find(|it| it["type"] == "gated" && it["tool"] == tool).unwrap();
-    let ended = |it: &&Value| it["type"] == "effect" && it["key"] == gated["key"];
-    journal.iter().find(ended).unwrap()["outcome"].clone()
 }
 
 /// The first time it is called it takes long enough to be killed.

@@ -54,9 +54,16 @@ pub(crate) struct Go {
     pub(crate) audited: Option<Box<Audited>>,
 }
 
-impl From<Option<Changed>> for Go {
-    fn from(changed: Option<Changed>) -> Self {
-        Self { changed, audited: None }
+impl Go {
+    /// With what a person changed, and with `pinned` in place of it where a preview pinned something.
+    fn new(changed: Option<Changed>, pinned: Option<Value>, audited: Option<Box<Audited>>) -> Self {
+        let changed = match pinned {
+            Some(arguments) => {
+                Some(Changed { arguments, by: changed.and_then(|changed| changed.by) })
+            }
+            None => changed,
+        };
+        Self { changed, audited }
     }
 }
 
@@ -187,7 +194,8 @@ impl Context {
         arguments: &Value,
     ) -> Result<Cleared, ErrorInfo> {
         let Subject { key, .. } = *subject;
-        let mut changed: Option<Changed> = None;
+        // What a preview pinned is not judged: what was approved, used up and done has one digest.
+        let (mut changed, mut pinned): (Option<Changed>, Option<Value>) = (None, None);
         let mut agreed = Agreed::default();
         let (mut stage, mut paused, mut first) = (0, false, String::new());
         for n in 1..=MAX_ASKS {
@@ -199,11 +207,11 @@ impl Context {
             let mut body = RequestBody::input("");
             if !self.was_asked(&question) {
                 if self.is_done(key) {
-                    return Ok(Cleared::Go(changed.into()));
+                    return Ok(Cleared::Go(Go::new(changed, pinned, None)));
                 }
                 let rules = self.cell.rules()?;
                 if rules.policies.is_empty() {
-                    return Ok(Cleared::Go(changed.into()));
+                    return Ok(Cleared::Go(Go::new(changed, pinned, None)));
                 }
                 // Other calls of the same turn may wait for people by now; this one does not yet.
                 let _busy = self.mark(|link| &mut link.busy);
@@ -221,7 +229,7 @@ impl Context {
                 let audited = self.note(subject, &actions[0], &judged, asks, &rules, &agreed);
                 match judged.outcome {
                     Outcome::Deny => return Ok(Cleared::Instead(Err(denied(&judged)))),
-                    _ if !asks => return Ok(Cleared::Go(Go { changed, audited })),
+                    _ if !asks => return Ok(Cleared::Go(Go::new(changed, pinned, audited))),
                     _ => {}
                 }
                 body = self.question(subject.spec, &actions, &judged, &rules.version);
@@ -265,17 +273,14 @@ impl Context {
                     paused = true;
                     continue;
                 }
-                Meant::Changed(new) => changed = Some(new),
+                Meant::Changed(new) => (changed, pinned) = (Some(new), None),
                 Meant::Approved => {
                     // What was agreed to is what was shown. If that is no longer what would be done, it is asked anew.
                     let call = &self.actions(subject.kind, subject.spec, now)[0];
                     if shown["digest"] != call.digest() {
                         continue;
                     }
-                    if let Some(pinned) = self.pinned(&question, now) {
-                        let by = changed.take().and_then(|changed| changed.by);
-                        changed = Some(Changed { arguments: pinned, by });
-                    }
+                    pinned = self.pinned(&question, now).or(pinned);
                 }
             }
             let reasons: Vec<Reason> =
