@@ -169,6 +169,8 @@ async fn a_call_that_a_kill_interrupts_is_in_the_record_once() {
         assert_eq!(done.len(), 1, "{decision}: {done:?}");
         let done = &done[0]["decision"];
         assert_eq!((&done["result"], &done["tool"]), (&json!(result), &json!("run_command")));
+        let used = lines(&server, &["consumed"]).await;
+        assert_eq!(used.len(), 1, "the approval is used up once: {used:?}");
         let asked = lines(&server, &["asked"]).await;
         assert_eq!(done["digest"], asked[0]["decision"]["digest"], "{decision}");
         let given = outcome(&server, &run).await["ok"].clone();

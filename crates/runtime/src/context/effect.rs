@@ -205,6 +205,11 @@ impl Context {
         self.outcome(key).is_some()
     }
 
+    /// Whether an effect was begun, and nobody knows whether it has ended.
+    pub(super) fn is_in_doubt(&self, key: &str) -> bool {
+        matches!(self.find(key), Found::InDoubt { .. })
+    }
+
     fn find(&self, key: &str) -> Found {
         let inner = self.cell.lock();
         match inner.state.open.get(&self.activation).and_then(|open| open.effects.get(key)) {

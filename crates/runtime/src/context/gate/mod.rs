@@ -428,6 +428,13 @@ impl Context {
         let audited = (!judged.reasons.is_empty()).then(|| {
             Box::new(Audited { tool: tool.clone(), digest: digest.clone(), marked: false })
         });
+        // What was begun before a crash has used its approval up, and counts as one call.
+        let begun = outcome == Outcome::Allow && self.is_in_doubt(subject.key);
+        if begun
+            && self.cell.lock().state.ledger.is_under_way(self.activation, subject.key, &digest)
+        {
+            return audited;
+        }
         self.cell.emit(Event::Gated(Box::new(Gated {
             activation: self.activation,
             key: subject.key.into(),
