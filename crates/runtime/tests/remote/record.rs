@@ -13,11 +13,11 @@ gates:
   - { name: away, when: action.kind == 'remote' }
 ";
 
-/// What the audit says with this word.
-fn said(world: &World, word: &str) -> Vec<Value> {
-    let lines = world.store.audit(None, 0, 100).unwrap();
-    let said = lines.iter().map(|line| serde_json::from_str::<Value>(&line.decision).unwrap());
-    said.filter(|said| said["decision"] == word).collect()
+/// What the audit says of this kind.
+fn said(world: &World, decision: &str) -> Vec<Value> {
+    let audit = world.store.audit(None, 0, 100).unwrap();
+    let lines = audit.iter().map(|it| serde_json::from_str::<Value>(&it.decision).unwrap());
+    lines.filter(|line| line["decision"] == decision).collect()
 }
 
 #[tokio::test]
