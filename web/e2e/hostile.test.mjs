@@ -77,8 +77,8 @@ each("whoever asks may have written the form: its words are text as well", async
     await page.goto(`${server.url}/runs/${again.id}`);
     await page.getByText("because:").waitFor();
     await harmless(page, "a reason");
-    await page.goto(`${server.url}/audit`);
-    await page.locator(".line").first().waitFor();
+    await page.goto(`${server.url}/audit?show=all`);
+    await page.locator(".line").filter({ hasText: "cancelled the run" }).waitFor();
     await harmless(page, "the record");
     await done(page);
   });

@@ -99,6 +99,19 @@ each("F16: pause and cancel with a reason, resume, retry; the record says who, w
     await page.getByLabel("Search in the record").fill("nobody said this");
     await page.getByText("No line says that.").waitFor();
     await page.getByLabel("Search in the record").fill("");
+    // What was asked, and what people did besides deciding, is there for those who want it.
+    const asked = page.getByRole("listitem").filter({ hasText: "asked for an approval" });
+    assert.equal(await asked.count(), 0);
+    await page.getByLabel("Which lines").selectOption("Everything");
+    await page.waitForURL((url) => url.searchParams.get("show") === "all");
+    await asked.first().getByText("system").waitFor();
+    await page.getByRole("listitem").filter({ hasText: "cancelled the run (not needed)" }).waitFor();
+    await accessible(page, "all of the audit");
+    await page.reload();
+    await asked.first().waitFor();
+    await page.getByLabel("Which lines").selectOption("Decisions");
+    await line.waitFor();
+    assert.equal(await asked.count(), 0);
     const [kept] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
     const lines = readFileSync(await kept.path(), "utf8").trim().split("\n").map(JSON.parse);
     assert.deepEqual(lines, (await server.get("/v1/audit?limit=500")).data);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use signoff_core::journal::ErrorInfo;
 use signoff_core::{Span, Workflow};
-use signoff_runtime::{Engine, new_id};
+use signoff_runtime::{Engine, Origin, new_id};
 use signoff_server::{CardKey, Channel, McpSettings, Receivers, Webhook};
 use signoff_store::{
     NodeId, Peek, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
@@ -173,6 +173,17 @@ impl App {
         }
         self.traces.start(&engine);
         Ok(engine)
+    }
+
+    /// The same for whoever sits at this terminal and decides without a server.
+    pub(crate) fn engine_at_hand(
+        &self,
+        store: Arc<dyn Store>,
+        library: &Library,
+        workflows: Vec<Workflow>,
+    ) -> Result<Engine> {
+        let engine = self.engine(store, library, workflows)?;
+        Ok(engine.spoken_to_by(Origin { channel: "cli", address: None }))
     }
 
     /// Reads the operator's policy again whenever its file changes.

@@ -37,6 +37,8 @@ mod devui;
 mod document;
 #[path = "serve/errors.rs"]
 mod errors;
+#[path = "serve/executed.rs"]
+mod executed;
 #[path = "serve/framework.rs"]
 mod framework;
 #[path = "serve/gates.rs"]

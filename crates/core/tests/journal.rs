@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use signoff_core::decision::{Actor, Decision, Siblings, Then};
 use signoff_core::feedback::{FeedbackScope, Given, Timing};
 use signoff_core::journal::{
-    Applied, Caller, Completed, Delivered, EffectKind, Entered, Entry, ErrorInfo, Event, Next,
-    Outcome, Parent, Payload, Reply, Started, StepEnd, Usage, decode, encode, to_json,
+    Applied, Audited, Caller, Completed, Delivered, EffectKind, Entered, Entry, ErrorInfo, Event,
+    Next, Outcome, Parent, Payload, Reply, Started, StepEnd, Usage, decode, encode, to_json,
 };
 use signoff_core::message::{Message, Part, Role, Sent, ToolCall, ToolResult};
 use signoff_core::policy::{Reach, Remember};
@@ -170,6 +170,12 @@ fn started() -> impl Strategy<Value = Event> {
     )
 }
 
+fn audited() -> impl Strategy<Value = Option<Box<Audited>>> {
+    let some = (text(), text(), any::<bool>())
+        .prop_map(|(tool, digest, marked)| Box::new(Audited { tool: tool.into(), digest, marked }));
+    prop::option::of(some)
+}
+
 fn events() -> impl Strategy<Value = Event> {
     let of_activation = prop_oneof![
         (any::<u32>(), text(), values()).prop_map(|(activation, key, action)| Event::Intent {
@@ -177,13 +183,14 @@ fn events() -> impl Strategy<Value = Event> {
             key: key.into(),
             action
         }),
-        (any::<u32>(), text(), outcome(), prop_oneof![Just(0), any::<u64>()]).prop_map(
-            |(activation, key, outcome, took)| Event::Effect {
+        (any::<u32>(), text(), outcome(), prop_oneof![Just(0), any::<u64>()], audited()).prop_map(
+            |(activation, key, outcome, took, audited)| Event::Effect {
                 activation,
                 key: key.into(),
                 kind: EffectKind::Tool,
                 outcome,
                 took,
+                audited,
             }
         ),
         (any::<u32>(), text(), body()).prop_map(|(n, key, body)| Event::Asked {

@@ -190,6 +190,9 @@ fn check(seed: u64, world: &World, run: &RunId) {
         assert_ne!(request.status, RequestStatus::Pending, "order {seed}: {}", request.id);
         let ends = audit.iter().filter(|line| line.request == request.id && line.ends_request());
         assert_eq!(ends.count(), 1, "order {seed}: {} ends once", request.id);
+        let begins = audit.iter().filter(|line| line.request == request.id);
+        let begins = begins.filter(|line| line.decision.contains(r#""decision":"requested""#));
+        assert_eq!(begins.count(), 1, "order {seed}: {} is asked once", request.id);
     }
     let escalated = audit.iter().filter(|line| line.decision.contains("\"escalated\"")).count();
     assert_eq!(escalated, requests.len() - 1, "order {seed}: each stage is in the audit");
@@ -213,6 +216,8 @@ fn check(seed: u64, world: &World, run: &RunId) {
     assert_eq!(done > 0, approved == 1, "order {seed}: done {done} times, approved {approved}");
     let consumed = audit.iter().filter(|line| line.decision.contains("consumed")).count();
     assert_eq!(consumed, approved, "order {seed}: an approval is used up once");
+    let executed = audit.iter().filter(|line| line.decision.contains(r#""decision":"executed""#));
+    assert_eq!(executed.count(), approved, "order {seed}: it is done once, as the audit has it");
     for (n, request) in requests.iter().enumerate() {
         let by = request.decision.as_ref().map(|taken| taken.by.as_str().to_owned());
         let asked: &[&str] = [&["ann", "bob"][..], &["cid", "dan"], &["boss"]][n];

@@ -4,6 +4,8 @@
 
 #[path = "remote/patterns.rs"]
 mod patterns;
+#[path = "remote/record.rs"]
+mod record;
 mod support;
 
 use std::collections::VecDeque;

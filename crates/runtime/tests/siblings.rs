@@ -187,6 +187,8 @@ fn check(seed: u64, world: &World, run: &RunId) {
         let lines = audit.iter().filter(|line| line.request == request.id && line.ends_request());
         assert_eq!(lines.count(), 1, "order {seed}: {} ends once", request.id);
     }
+    let executed = audit.iter().filter(|line| line.decision.contains(r#""decision":"executed""#));
+    assert_eq!(executed.count(), done.len(), "order {seed}: what was done is in the audit, once");
     assert!(rejected <= 1, "order {seed}: after a rejection there is nothing left to reject");
 }
 

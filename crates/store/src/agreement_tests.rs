@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use signoff_core::journal::{Event, Input};
+use signoff_core::journal::{ErrorInfo, Event, Input, Outcome};
 use signoff_core::{Actor, RunStatus, Tenant};
 
 use crate::conformance::fixtures::{
-    TTL, append, asked, at, child_run, decide, end, entry, new_run, node, output, question, run,
+    TTL, append, asked, at, child_run, decide, end, entry, executed, new_run, node, output,
+    question, run,
 };
 use crate::{
     Append, Claim, Decide, Lease, MemoryStore, NewRun, PostgresOptions, PostgresStore,
@@ -40,6 +41,7 @@ enum What {
     Decided { request: u32 },
     Expired { request: u32 },
     Withdrawn { request: u32 },
+    Execute { fails: bool },
     Sleep { key: u8, ms: i64 },
     Wake { key: u8 },
 }
@@ -52,6 +54,7 @@ fn what() -> impl Strategy<Value = What> {
         1 => (1..4_u32).prop_map(|request| What::Decided { request }),
         1 => (1..4_u32).prop_map(|request| What::Expired { request }),
         1 => (1..4_u32).prop_map(|request| What::Withdrawn { request }),
+        1 => any::<bool>().prop_map(|fails| What::Execute { fails }),
         2 => (0..2_u8, 0..20_000_i64).prop_map(|(key, ms)| What::Sleep { key, ms }),
         1 => (0..2_u8).prop_map(|key| What::Wake { key }),
     ]
@@ -122,6 +125,10 @@ fn event(what: &What, run: usize, known: &mut Knowledge) -> Option<Event> {
             let by = (request % 2 == 0).then(Actor::local);
             let reason = by.as_ref().map(|by| format!("{by} wants it so"));
             Event::Withdrawn { request: *request, by, reason }
+        }
+        What::Execute { fails: false } => executed(1, Outcome::Ok(Arc::new("done".into()))).event,
+        What::Execute { fails: true } => {
+            executed(1, Outcome::Err(ErrorInfo::new("tool_timeout", "too late"))).event
         }
         What::Sleep { key: name, ms } => {
             Event::TimerSet { activation: 1, key: key(name), due: at(known.now + ms) }

@@ -3,18 +3,42 @@
 use std::fmt::Write as _;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use signoff_core::Name;
-use signoff_core::journal::{Gated, Input};
-use signoff_core::policy::{Grant, Outcome};
+use signoff_core::journal::{Event, Gated, Input, Outcome};
+use signoff_core::policy::{self, Grant};
 use signoff_core::time::Timestamp;
 use signoff_core::visible::{Secrets, masked};
-use signoff_core::{Actor, RequestBody, RequestId, Tenant, Unanswered};
+use signoff_core::{Actor, DecisionKind, RequestBody, RequestId, Tenant, Unanswered};
 
 use crate::{AuditEntry, Noted, PolicyRecord};
 
-/// What the audit says of a request that nobody answered in time.
+/// What the audit says of a request that is asked: of which kind it is, who asks, and what binds it. `stored` is the
+/// request as it is kept. What is asked is only bound: it may be anything.
+pub(crate) fn requested(body: &RequestBody, stored: &str) -> String {
+    let mut said = json!({
+        "decision": "requested", "kind": body.kind, "agent": body.agent_path,
+        "sha256": hex_sha256(stored.as_bytes()),
+    });
+    if let Some(at) = body.expires_at {
+        said["expires_at"] = at.rfc3339().into();
+    }
+    // Of a call, or of a step that makes one. Others may put there what they like.
+    let shown = [&body.context["digest"], &body.context["action"]["digest"]];
+    let mut digests = shown.into_iter().filter_map(Value::as_str);
+    if let Some(digest) = digests.find(|text| is_digest(text)) {
+        said["digest"] = digest.into();
+    }
+    said.to_string()
+}
+
+fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// What it says of a request that nobody answered in time.
 pub(crate) const EXPIRED: &str = r#"{"decision":"expired"}"#;
 
 /// What it says of one that others are asked now, which nobody answered in time.
@@ -107,7 +131,7 @@ pub(crate) fn judged(gated: &Gated) -> Option<String> {
         return None;
     }
     let decision = match gated.outcome {
-        Outcome::Ask => "asked",
+        policy::Outcome::Ask => "asked",
         outcome if gated.approved.is_empty() => outcome.as_str(),
         _ => "consumed",
     };
@@ -115,6 +139,31 @@ pub(crate) fn judged(gated: &Gated) -> Option<String> {
         "decision": decision, "tool": gated.tool, "digest": gated.digest,
         "reasons": gated.reasons, "approved": gated.approved, "policy": gated.policy,
     });
+    Some(said.to_string())
+}
+
+/// What it says of a call that gates let pass and that has ended: what came of it is only bound.
+pub(crate) fn executed(event: &Event) -> Option<String> {
+    let Event::Effect { activation, key, outcome, took, audited: Some(audited), .. } = event else {
+        return None;
+    };
+    let (result, given, error) = match outcome {
+        Outcome::Ok(value) => ("ok", Some(value.to_string()), None),
+        Outcome::Reply(reply) => ("ok", serde_json::to_string(reply).ok(), None),
+        Outcome::Err(error) => ("error", None, Some(&error.code)),
+    };
+    let mut said = json!({
+        "decision": "executed", "tool": audited.tool, "digest": audited.digest,
+        "activation": activation, "key": key,
+        "result": if audited.marked { "marked" } else { result },
+    });
+    if let Some(code) = error {
+        said["error"] = json!(code);
+    }
+    if let Some(given) = given {
+        said["sha256"] = hex_sha256(given.as_bytes()).into();
+    }
+    said["took_ms"] = json!(took);
     Some(said.to_string())
 }
 
@@ -131,8 +180,8 @@ pub(crate) fn policy_actor() -> Actor {
     Actor::new("policy")
 }
 
-/// Who lets requests expire.
-pub(crate) fn clock_actor() -> Actor {
+/// Who lets requests expire, and does what runs do by themselves.
+pub(crate) fn system_actor() -> Actor {
     Actor::new("system")
 }
 
@@ -158,40 +207,28 @@ impl AuditEntry {
         self.hash == self.chained_to(before)
     }
 
-    /// Whether it tells of the end of a request: a decision, an expiry, or that another decision left no place for it. Other lines are about votes, reminders, what is
-    /// remembered, what gates said by themselves, policies, and what people did besides deciding.
+    /// Whether it tells of the end of a request: a decision, an expiry, or that another decision left no place for it. Other
+    /// lines are about what was asked and done, votes, what is remembered, policies, and what people did besides deciding.
     pub fn ends_request(&self) -> bool {
         #[derive(Deserialize)]
         struct Line {
-            what: Option<String>,
-            decision: String,
+            what: Option<IgnoredAny>,
+            #[serde(rename = "decision")]
+            _end: End,
         }
-        let others = [
-            "reminded",
-            "remembered",
-            "consumed",
-            "linked",
-            "allow",
-            "deny",
-            "policy_set",
-            "forgotten",
-            "pruned",
-            "moved_out",
-            "taken_in",
-            "escalated",
-            "notified",
-            "viewed",
-            "claimed",
-            "released",
-            "assigned",
-            "deferred",
-            "commented",
-            "run_cancelled",
-            "run_paused",
-            "run_resumed",
-        ];
-        serde_json::from_str::<Line>(&self.decision)
-            .is_ok_and(|line| line.what.is_none() && !others.contains(&line.decision.as_str()))
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum End {
+            Decided(#[expect(dead_code, reason = "only whether it is one")] DecisionKind),
+            Undecided(#[expect(dead_code, reason = "only whether it is one")] Undecided),
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Undecided {
+            Expired,
+            Withdrawn,
+        }
+        serde_json::from_str::<Line>(&self.decision).is_ok_and(|line| line.what.is_none())
     }
 
     fn chained_to(&self, before: &str) -> String {
@@ -208,4 +245,33 @@ pub fn hex_sha256(bytes: &[u8]) -> String {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(said: &str) -> bool {
+        let (by, tenant) = (system_actor(), Tenant::local());
+        AuditEntry::next(None, Timestamp(1), by, "req_a_1".into(), tenant, said.to_owned())
+            .ends_request()
+    }
+
+    #[test]
+    fn only_decisions_expiries_and_withdrawals_end_a_request() {
+        for word in ["respond", "approve", "edit", "reject", "revise", "redo", "retry", "skip"] {
+            assert!(ends(&format!(r#"{{"decision":"{word}","waited_ms":3,"channel":"http"}}"#)));
+        }
+        for said in [r#"{"decision":"abort"}"#, r#"{"decision":"rollback"}"#, EXPIRED] {
+            assert!(ends(said), "{said}");
+        }
+        assert!(ends(&withdrawn("another was rejected")));
+        // What is told of a gate, of a call and of a vote is no end, and neither is what later versions may tell.
+        for word in ["asked", "requested", "executed", "consumed", "allow", "deny", "viewed", "new"]
+        {
+            assert!(!ends(&format!(r#"{{"decision":"{word}"}}"#)), "{word}");
+        }
+        assert!(!ends(r#"{"what":"voted","decision":"approve"}"#));
+        assert!(!ends("no JSON") && !ends("{}") && !ends(r#"{"decision":["approve"]}"#));
+    }
 }

@@ -190,12 +190,16 @@ pub(crate) fn brought_along(entries: &[Entry]) -> BTreeSet<RequestNo> {
     closed.filter(|request| asked.contains(request)).collect()
 }
 
+/// Whether `entries` begin a run: what they say was done, was done by the run that it was forked from.
+pub(crate) fn begin_a_run(entries: &[Entry]) -> bool {
+    entries.first().is_some_and(|first| first.seq == 1)
+}
+
 /// The number by which an action is told of, of the journal entry that has it; none, if no gate wants that, or if a fork
 /// brings it along. A question about it is told of by itself.
 pub(crate) fn audited(entries: &[Entry], entry: &Entry, gated: &Gated) -> Option<RequestNo> {
-    let forked = entries.first().is_some_and(|first| first.seq == 1);
     let wanted = gated.reasons.iter().any(|reason| reason.criterion == AUDIT);
-    if forked || !wanted || gated.outcome == Outcome::Ask {
+    if begin_a_run(entries) || !wanted || gated.outcome == Outcome::Ask {
         return None;
     }
     RequestNo::try_from(entry.seq).ok()

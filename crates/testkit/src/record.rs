@@ -25,7 +25,7 @@ pub struct Record {
     pub inputs: Vec<(u64, Input)>,
     /// What it asked.
     pub requests: Vec<Request>,
-    /// The audit lines of those.
+    /// The audit lines of those, and of the run itself.
     pub audit: Vec<AuditEntry>,
 }
 
@@ -48,7 +48,8 @@ pub fn read_all(database: &Path) -> Vec<Record> {
         let entries = store.load(&run.id, Some(u64::MAX >> 1)).unwrap().entries;
         let inputs = store.inputs(&run.id, 0).unwrap();
         let requests: Vec<_> = requests.iter().filter(|it| it.run == run.id).cloned().collect();
-        let asked: BTreeSet<&RequestId> = requests.iter().map(|it| &it.id).collect();
+        let mut asked: BTreeSet<RequestId> = requests.iter().map(|it| it.id.clone()).collect();
+        asked.insert(RequestId::new(run.id.as_str()));
         let audit = audit.iter().filter(|it| asked.contains(&it.request)).cloned().collect();
         Record { run, entries, inputs, requests, audit }
     };
@@ -134,6 +135,7 @@ impl Record {
         assert_eq!(self.state().open.len(), 0, "an activation is still open");
         self.assert_effects();
         self.assert_answers();
+        self.assert_executed();
     }
 
     /// Each effect has one result; each intent beyond the first was a person's.
@@ -190,13 +192,16 @@ impl Record {
         decided.sort_unstable();
         assert_eq!(decided, asked, "one decision for each request: {decisions:?}");
         assert_eq!(self.requests.len(), asked.len());
-        assert_eq!(self.audit.len(), asked.len(), "one audit line for each request");
+        let ends: Vec<&AuditEntry> = self.audit.iter().filter(|it| it.ends_request()).collect();
+        assert_eq!(ends.len(), asked.len(), "one end of each request in the audit");
         for (number, decision) in decisions {
             let id = self.run.id.request(number);
             let request = self.requests.iter().find(|it| it.id == id).unwrap();
             assert_eq!(request.status, RequestStatus::Decided);
             assert_eq!(&request.decision.as_ref().unwrap().decision, decision, "{id}");
-            let line = self.audit.iter().find(|it| it.request == id).unwrap();
+            let line = ends.iter().find(|it| it.request == id).unwrap();
+            let begins = self.said("requested").filter(|(about, _)| **about == id).count();
+            assert_eq!(begins, 1, "{id} was asked once");
             let mut written: Value = serde_json::from_str(&line.decision).unwrap();
             // How it came is of the audit alone.
             if let Some(said) = written.as_object_mut() {
@@ -206,6 +211,30 @@ impl Record {
             assert_eq!(&written, decision, "{id}");
             assert_eq!(line.by, request.decision.as_ref().unwrap().by);
         }
+    }
+
+    /// What the audit says of it with this word, and about what.
+    pub fn said(&self, word: &str) -> impl Iterator<Item = (&RequestId, Value)> {
+        let said = |line: &AuditEntry| serde_json::from_str::<Value>(&line.decision).unwrap();
+        let lines = self.audit.iter().map(move |line| (&line.request, said(line)));
+        lines.filter(move |(_, said)| said["decision"] == word)
+    }
+
+    /// Each call that gates let pass is in the audit once, when it has ended.
+    #[track_caller]
+    fn assert_executed(&self) {
+        let ended = |entry: &Entry| match &entry.event {
+            Event::Effect { activation, key, audited: Some(_), .. } => {
+                Some((u64::from(*activation), key.to_string()))
+            }
+            _ => None,
+        };
+        let ended: Vec<_> = self.entries.iter().filter_map(ended).collect();
+        let key = |said: &Value| said["key"].as_str().unwrap().to_owned();
+        let lines = self.said("executed");
+        let said: Vec<_> =
+            lines.map(|(_, said)| (said["activation"].as_u64().unwrap(), key(&said))).collect();
+        assert_eq!(said, ended, "each call that ended, once");
     }
 
     /// Its journal without what is different in every run: times and ids.

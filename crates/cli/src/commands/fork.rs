@@ -33,7 +33,7 @@ pub(crate) async fn perform(app: &App, args: ForkArgs) -> Result<Exit> {
         }
     };
     let library = app.library(&[])?;
-    let engine = app.engine(store, &library, Vec::new())?;
+    let engine = app.engine_at_hand(store, &library, Vec::new())?;
     let (run, by) = (old.id.clone(), Actor::local());
     let fork = ForkRun { run, at: args.at, decision, by, reason: args.reason };
     let forked = engine.fork(fork).await.map_err(refused)?;

@@ -179,7 +179,7 @@ async fn defer(app: &App, args: DeferArgs) -> Result<Exit> {
     let store = app.needed_store()?;
     let request = find::request(&*store, &args.request)?.id;
     let library = app.library(&[])?;
-    let engine = app.engine(Arc::clone(&store), &library, Vec::new())?;
+    let engine = app.engine_at_hand(Arc::clone(&store), &library, Vec::new())?;
     let (note, roles) = (args.note, vec![EVERY_ROLE.into()]);
     let deferred = engine.defer(DeferRequest { request, until, note, by, roles }).await;
     let deferred = deferred.map_err(|error| match error {
@@ -207,7 +207,7 @@ async fn answer(app: &App, args: &AnswerArgs) -> Result<Exit> {
     let request = find::request(&*store, &args.request)?;
     let decision = super::decision(&request.body, args.text.as_deref(), args.decision.as_deref())?;
     let library = app.library(&[])?;
-    let engine = app.engine(Arc::clone(&store), &library, Vec::new())?;
+    let engine = app.engine_at_hand(Arc::clone(&store), &library, Vec::new())?;
     let drive = !args.no_drive && can_drive(&store, &engine, &request)?;
     let decide = DecideRequest::new(request.id.clone(), decision).by(by);
     let outcome =

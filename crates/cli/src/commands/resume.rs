@@ -20,7 +20,7 @@ pub(crate) async fn perform(app: &App, args: ResumeArgs) -> Result<Exit> {
         record = find::run(&*store, record.root.as_str(), false)?;
     }
     let library = app.library(&[])?;
-    let engine = app.engine(store, &library, Vec::new())?;
+    let engine = app.engine_at_hand(store, &library, Vec::new())?;
     go_on(app, &engine, &record, options, From::Now).await
 }
 

@@ -32,7 +32,7 @@ pub(crate) async fn perform(app: App, args: RunArgs) -> Result<Exit> {
         .and_then(|id| library.get(id))
         .ok_or_else(|| library::unknown(&library, &printable(&args.workflow)))?;
     let input = input(workflow, args.input.as_deref())?;
-    let engine = app.engine(app.store()?, &library, library.with_uses(&workflow.id))?;
+    let engine = app.engine_at_hand(app.store()?, &library, library.with_uses(&workflow.id))?;
     let live = engine.watch();
     let start = StartRun { conversation, ..StartRun::new(&workflow.id, input) };
     let started = engine.start(start).await.map_err(|error| refused(&app, workflow, error))?;

@@ -24,9 +24,14 @@ fn a_journal_is_a_table_or_json_lines() {
     assert_eq!(all.last().unwrap()["type"], "run_completed");
     let some = place.run(&["journal", "last", "--json", "--after", "10"]).exits(0).events();
     assert_eq!((some[0]["seq"].as_u64(), some.len()), (Some(11), all.len() - 10));
-    assert_eq!(place.run(&["audit", "verify"]).exits(0).stdout, "ok: 3 lines, none changed\n");
+    assert_eq!(place.run(&["audit", "verify"]).exits(0).stdout, "ok: 6 lines, none changed\n");
     let lines = place.run(&["audit", "export"]).exits(0).events();
-    assert_eq!(lines[2]["by"], "local");
+    for line in &lines {
+        let (by, said) = (&line["by"], &line["decision"]);
+        let asked = said["decision"] == "requested";
+        assert_eq!((by == "system", by == "local"), (asked, !asked), "{line}");
+        assert_eq!(said["channel"] == "cli", !asked, "by which way it came: {line}");
+    }
     let table = place.run(&["audit", "export", "--csv"]).exits(0).stdout;
     let script = "import csv, json, sys; print(json.dumps(list(csv.DictReader(sys.stdin))))";
     let rows = read_by_python(script, &table);

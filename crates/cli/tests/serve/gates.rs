@@ -77,6 +77,30 @@ async fn what_is_denied_is_not_done_and_not_asked_again() {
     assert!(text(&last["err"]["message"]).contains("denied exactly this before"), "{last}");
 }
 
+/// What its preview pinned is no part of what a call is known by.
+#[tokio::test]
+async fn a_call_on_a_file_that_failed_is_known_the_next_time() {
+    let place = Place::new();
+    let call = |turn: u32| {
+        format!(
+            "- {{ turn: {turn}, call: [{{ tool: write_file, arguments: {{ path: a.txt, content: x }} }}] }}\n"
+        )
+    };
+    let gates =
+        format!("{EDITS}  - {{ name: again, when: action.counts.failures > 0, ask: deny }}\n");
+    let calls = format!("{}{}- {{ turn: 3, text: done }}\n", call(1), call(2));
+    let server = clerk(&place, &gates, &calls);
+    let run = server.start("clerk", "go").await;
+    let request = server.pending(&run).await;
+    std::fs::write(place.path("workspace/a.txt"), "meanwhile").unwrap();
+    assert_eq!(server.decide(&request, &json!({ "decision": "approve" })).await.0, 200);
+    let done = server.at_rest(&run).await;
+    assert_eq!(done["status"], "completed", "nobody is asked again: {done}");
+    let last = told(&server, &run).await;
+    assert!(text(&last["err"]["message"]).contains("again"), "{last}");
+    assert_eq!(std::fs::read_to_string(place.path("workspace/a.txt")).unwrap(), "meanwhile");
+}
+
 #[tokio::test]
 async fn a_tool_that_is_denied_five_times_in_a_row_is_not_asked_for_again() {
     let place = Place::new();

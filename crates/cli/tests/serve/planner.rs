@@ -45,8 +45,13 @@ async fn it_asks_what_it_must_and_plans() {
     assert_eq!(decided["data"].as_array().unwrap().len(), 6);
     assert_eq!(decided["data"][0]["request_id"], json!(request));
     let all = server.read("/v1/audit?limit=500").await["data"].as_array().unwrap().clone();
-    let looked = all.iter().filter(|line| line["decision"]["decision"] == "viewed").count();
-    assert_eq!((all.len() - looked, looked), (3, 1), "three decisions, and who looked: {all:?}");
+    let count = |word: &str| all.iter().filter(|line| line["decision"]["decision"] == word).count();
+    let (asked, looked) = (count("requested"), count("viewed"));
+    assert_eq!(
+        (asked, looked, all.len() - asked - looked),
+        (3, 1, 3),
+        "three questions, who looked, and three decisions: {all:?}"
+    );
     let audit = server.read("/v1/audit?limit=2").await;
     assert_eq!(audit["data"].as_array().unwrap().len(), 2);
     let rest = server.read(&format!("/v1/audit?cursor={}", text(&audit["next_cursor"]))).await;

@@ -13,12 +13,23 @@ const GATE: &str = "  - { name: before_file_edit, within: 1h }\n";
 const ENV: &str = "OPS_SECRET";
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// Who did what about a request or a run, as the record has it.
+/// Who did what about a request or a run, as the record has it; of a request, after it was asked.
 async fn said(client: &Client, token: &str, about: &str) -> Vec<(String, Value)> {
     let (status, lines) = get(client, token, "/v1/audit?limit=500").await;
     assert_eq!(status, 200, "{lines}");
+    after_it_was_asked(&lines, about)
+}
+
+fn after_it_was_asked(lines: &Value, about: &str) -> Vec<(String, Value)> {
     let of_it = lines["data"].as_array().unwrap().iter().filter(|it| it["request"] == about);
-    of_it.map(|it| (text(&it["by"]), it["decision"].clone())).collect()
+    let mut said: Vec<_> = of_it.map(|it| (text(&it["by"]), it["decision"].clone())).collect();
+    if about.starts_with("req_") {
+        let (by, asked) = said.remove(0);
+        assert_eq!((by.as_str(), &asked["decision"]), ("system", &json!("requested")), "{asked}");
+    }
+    let again = said.iter().find(|(_, said)| said["decision"] == "requested");
+    assert_eq!(again, None, "once, and first of all");
+    said
 }
 
 fn viewed(by: &str, version: u32) -> (String, Value) {
@@ -164,9 +175,7 @@ async fn who_was_told_is_noted_once_for_each_delivery() {
 }
 
 async fn said_locally(client: &Client, about: &str) -> Vec<(String, Value)> {
-    let lines = client.read("/v1/audit?limit=500").await;
-    let of_it = lines["data"].as_array().unwrap().iter().filter(|it| it["request"] == about);
-    of_it.map(|it| (text(&it["by"]), it["decision"].clone())).collect()
+    after_it_was_asked(&client.read("/v1/audit?limit=500").await, about)
 }
 
 /// Who is asked by which gates, by which way the decision came, and after what time.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use signoff_testkit::postgres::Server as Postgres;
 use signoff_testkit::process::PATIENCE;
 
@@ -78,8 +78,9 @@ async fn a_server_removes_what_is_over_by_itself() {
     gone(&server, &first).await;
     assert_eq!(server.get(&format!("/v1/runs/{newest}")).await.0, 200, "numbers go on after it");
     let lines = server.read("/v1/audit").await;
-    let pruned = lines["data"].as_array().unwrap().iter().find(|it| it["by"] == "system");
-    assert!(pruned.unwrap()["decision"].to_string().contains("pruned"), "{lines}");
+    let pruned = |it: &&Value| it["by"] == "system" && it["decision"]["decision"] == "pruned";
+    let pruned: Vec<&Value> = lines["data"].as_array().unwrap().iter().filter(pruned).collect();
+    assert!(pruned.len() == 1 && pruned[0]["request"] == first, "{lines}");
     drop(server.stop().exits(0));
     std::fs::write(place.path("signoff.toml"), "[retention]\nfinished = '1ms'\n").unwrap();
     let refused = place.command(&["serve", "--addr", "127.0.0.1:0"]).output().unwrap();
@@ -129,7 +130,7 @@ async fn of_several_nodes_one_removes_what_is_over() {
     let lines = audit["data"].as_array().unwrap();
     let removals = lines
         .iter()
-        .filter(|line| line["by"] == "system" && line["request"].as_str().unwrap().contains(&run));
+        .filter(|line| line["decision"]["decision"] == "pruned" && line["request"] == run);
     assert_eq!(removals.count(), 1, "{audit}");
     drop(left.stop().exits(0));
 }

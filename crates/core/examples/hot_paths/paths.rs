@@ -83,6 +83,7 @@ impl Journal {
                 kind: EffectKind::Local,
                 outcome: Outcome::Ok(Arc::new(value)),
                 took: 3,
+                audited: None,
             },
             Event::Said {
                 activation: Some(activation),

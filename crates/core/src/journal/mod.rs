@@ -70,6 +70,9 @@ pub enum Event {
         /// How long it took, in milliseconds. Not how long people took: they are asked between effects.
         #[serde(default, skip_serializing_if = "is_nothing")]
         took: u64,
+        /// What the audit calls it, if gates had something to say about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        audited: Option<Box<Audited>>,
     },
     /// A phase, or a step of a plan, began.
     Entered(Entered),
@@ -345,6 +348,18 @@ pub struct Gated {
     /// Every reason, also those that changed nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<crate::policy::Reason>,
+}
+
+/// A call that gates had something to say about and let pass, as the audit knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audited {
+    /// What was called.
+    pub tool: Name,
+    /// The digest of what was done, as gates judged it.
+    pub digest: String,
+    /// A person said what came of it, where nobody else knew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub marked: bool,
 }
 
 /// The place in another run that waits for this one.

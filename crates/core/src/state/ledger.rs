@@ -66,6 +66,12 @@ impl Ledger {
         self.denials
     }
 
+    /// Whether exactly this was judged under this key, and has not ended.
+    pub fn is_under_way(&self, activation: ActivationId, key: &str, digest: &str) -> bool {
+        let open = self.open.get(&activation).and_then(|open| open.get(key));
+        open.is_some_and(|open| open == digest)
+    }
+
     pub(super) fn gated(&mut self, activation: ActivationId, gated: &Gated) {
         let open = self.open.entry(activation).or_default();
         open.insert(gated.key.clone(), gated.digest.clone());

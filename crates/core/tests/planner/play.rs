@@ -212,7 +212,7 @@ impl Play {
                 let part = signoff_core::Part::Effect(key.clone());
                 let message = Message { parts: vec![part], ..Message::user("") };
                 vec![
-                    Event::Effect { activation: id, key, kind, outcome, took: 0 },
+                    Event::Effect { activation: id, key, kind, outcome, took: 0, audited: None },
                     Event::Said { activation: Some(id), message: Arc::new(message) },
                 ]
             }

@@ -9,13 +9,14 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
-use signoff_core::journal::{EffectKind, ErrorInfo, Outcome};
+use signoff_core::journal::{Audited, EffectKind, ErrorInfo, Outcome};
 use signoff_core::state::Answer;
 use signoff_core::{Actor, Key};
 use signoff_tools::{Invocation, Round, Tool, ToolError, ToolQuestion, ToolReply};
 
-use super::gate::Cleared;
+use super::gate::{Cleared, Go};
 use super::{Context, Effect};
 
 /// The largest result that is kept whole, in bytes of JSON.
@@ -24,6 +25,8 @@ const MAX_RESULT_BYTES: usize = 256 * 1024;
 const MAX_ROUNDS: usize = 16;
 /// The field that marks a result which is a question.
 const QUESTION: &str = "signoff_question";
+/// The field beside it that says what the audit calls the call.
+const AUDITED: &str = "audited";
 
 impl Context {
     /// Calls a tool, and lets it ask people.
@@ -43,9 +46,11 @@ impl Context {
         tool: &Arc<dyn Tool>,
         arguments: &Value,
     ) -> Result<(Key, Result<Arc<Value>, ErrorInfo>), ErrorInfo> {
-        let (arguments, changed) = match self.clear(key, tool, arguments).await? {
-            Cleared::Go(None) => (arguments.clone(), None),
-            Cleared::Go(Some(changed)) => (changed.arguments, changed.by),
+        let (arguments, changed, mut audited) = match self.clear(key, tool, arguments).await? {
+            Cleared::Go(Go { changed: None, audited }) => (arguments.clone(), None, audited),
+            Cleared::Go(Go { changed: Some(changed), audited }) => {
+                (changed.arguments, changed.by, audited)
+            }
             Cleared::Instead(result) => {
                 let told = self.effect(key, Effect::repeatable(), |_| async { result });
                 return Ok((key.into(), told.await));
@@ -62,7 +67,7 @@ impl Context {
                 now: self.cell.engine.clock.now(),
                 rounds: rounds.clone(),
             };
-            let call = self.call_once(&key, tool, invocation, changed.as_ref());
+            let call = self.call_once(&key, tool, invocation, changed.as_ref(), audited.clone());
             let result = match call.await? {
                 Outcome::Ok(value) => value,
                 Outcome::Err(error) => return Ok((key.into(), Err(error))),
@@ -75,6 +80,9 @@ impl Context {
             };
             let question: ToolQuestion = serde_json::from_value(question.clone())
                 .map_err(|error| ErrorInfo::new("internal", error.to_string()))?;
+            // What is known to have been asked is not judged again, so it says itself what it is called.
+            audited =
+                result.get(AUDITED).and_then(|it| Audited::deserialize(it).ok()).map(Box::new);
             let answer = self.ask(&format!("{key}#ask"), question.request).await?;
             let decision = match answer {
                 Answer::Decided { decision, .. } => Some(decision),
@@ -88,10 +96,7 @@ impl Context {
 
     /// Whether a call under this key ended with a question to people.
     pub(crate) fn has_asked(&self, key: &str) -> bool {
-        match self.outcome(key) {
-            Some(Outcome::Ok(value)) => value.get(QUESTION).is_some(),
-            _ => false,
-        }
+        self.outcome(key).is_some_and(|outcome| is_question(&outcome))
     }
 
     /// Whether what was done under this key came to nothing.
@@ -105,12 +110,14 @@ impl Context {
         tool: &Arc<dyn Tool>,
         invocation: Invocation,
         changed: Option<&Actor>,
+        audited: Option<Box<Audited>>,
     ) -> Result<Outcome, ErrorInfo> {
         let spec = tool.spec();
         let effect = Effect {
             kind: EffectKind::Tool,
             repeatable: spec.effects.repeatable(),
             action: json!({ "tool": spec.name, "arguments": invocation.arguments }),
+            audited: audited.clone(),
         };
         // The key is made of the activation's number, which must be the same after a crash.
         if effect.repeatable && !spec.effects.read_only && !self.is_done(key) {
@@ -134,13 +141,22 @@ impl Context {
                     }))
                 }
                 Ok(ToolReply::Ask(question)) => {
-                    Outcome::Ok(Arc::new(json!({ QUESTION: question })))
+                    let mut asks = json!({ QUESTION: question });
+                    if let Some(audited) = audited {
+                        asks[AUDITED] = json!(audited);
+                    }
+                    Outcome::Ok(Arc::new(asks))
                 }
                 Err(error) => Outcome::Err(error.0),
             }
         };
         self.perform(key, effect, performed).await
     }
+}
+
+/// Whether what came of a call is only a question to people.
+pub(super) fn is_question(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Ok(value) if value.get(QUESTION).is_some())
 }
 
 /// What the model is told of arguments that cannot be used.

@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use signoff_core::journal::{EffectKind, ErrorInfo, Event, Outcome, Reply};
+use signoff_core::journal::{Audited, EffectKind, ErrorInfo, Event, Outcome, Reply};
 use signoff_core::request::RequestBody;
 use signoff_core::state::{Answer, EffectState};
 use signoff_core::{Decision, DecisionKind, Key, RequestKind, Risk, Timestamp};
 use signoff_models::{Delta, ModelRequest, Provider};
 
 use super::Context;
+use super::dispatch::is_question;
 use crate::live::{LiveEvent, ModelCall};
 
 /// A result that took longer than this to get is made durable at once: losing it would cost more
@@ -41,17 +42,20 @@ pub struct Effect {
     pub repeatable: bool,
     /// What it does, for people who may have to judge it.
     pub action: Value,
+    /// What the audit calls it, if gates had something to say about it.
+    pub(crate) audited: Option<Box<Audited>>,
 }
 
 impl Effect {
     /// An effect that may be repeated.
     pub fn repeatable() -> Self {
-        Self { kind: EffectKind::Local, repeatable: true, action: Value::Null }
+        let (kind, action) = (EffectKind::Local, Value::Null);
+        Self { kind, repeatable: true, action, audited: None }
     }
 
     /// An effect that must not be repeated blindly. `action` says what it does.
     pub fn once(action: impl Into<Value>) -> Self {
-        Self { kind: EffectKind::Local, repeatable: false, action: action.into() }
+        Self { repeatable: false, action: action.into(), ..Self::repeatable() }
     }
 }
 
@@ -138,7 +142,7 @@ impl Context {
             .hint("raise limits.model_calls in the workflow file"));
         }
         let request = request(turn);
-        let effect = Effect { kind, repeatable: true, action: Value::Null };
+        let effect = Effect { kind, ..Effect::repeatable() };
         let outcome = self
             .perform(key, effect, |_| async move { self.ask_model(key, provider, &request).await })
             .await?;
@@ -201,6 +205,11 @@ impl Context {
         self.outcome(key).is_some()
     }
 
+    /// Whether an effect was begun, and nobody knows whether it has ended.
+    pub(super) fn is_in_doubt(&self, key: &str) -> bool {
+        matches!(self.find(key), Found::InDoubt { .. })
+    }
+
     fn find(&self, key: &str) -> Found {
         let inner = self.cell.lock();
         match inner.state.open.get(&self.activation).and_then(|open| open.effects.get(key)) {
@@ -224,7 +233,9 @@ impl Context {
             Found::Done(outcome) => return Ok(outcome),
             Found::InDoubt { attempts } if !effect.repeatable => {
                 if let Some(outcome) = self.resolve_doubt(key, &effect, attempts).await? {
-                    self.finished(key, effect.kind, &outcome, Duration::ZERO, true);
+                    let Effect { kind, audited, .. } = effect;
+                    let audited = audited.map(|it| Box::new(Audited { marked: true, ..*it }));
+                    self.finished(key, (kind, audited), &outcome, Duration::ZERO, true);
                     return Ok(outcome);
                 }
             }
@@ -250,18 +261,20 @@ impl Context {
         let outcome = perform(idempotency_key.into()).await;
         let took = began.elapsed();
         let at_once = !effect.repeatable || took > WORTH_A_COMMIT;
-        self.finished(&key, effect.kind, &outcome, took, at_once);
+        self.finished(&key, (effect.kind, effect.audited), &outcome, took, at_once);
         Ok(outcome)
     }
 
     fn finished(
         &self,
         key: &str,
-        kind: EffectKind,
+        (kind, audited): (EffectKind, Option<Box<Audited>>),
         outcome: &Outcome,
         took: Duration,
         at_once: bool,
     ) {
+        // What only asks people something is not done yet: the round that ends it says so.
+        let audited = audited.filter(|_| !is_question(outcome));
         let now = self.cell.engine.clock.now();
         let mut inner = self.cell.lock();
         inner.emit(
@@ -272,6 +285,7 @@ impl Context {
                 kind,
                 outcome: outcome.clone(),
                 took: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                audited,
             },
         );
         inner.want_flush |= at_once;

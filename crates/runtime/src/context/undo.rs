@@ -96,7 +96,7 @@ impl Context {
 
     async fn undo(&self, key: &str, name: &Name, before: Value) -> Result<Arc<Value>, ErrorInfo> {
         let action = json!({ "undo": name });
-        let effect = Effect { kind: EffectKind::Tool, repeatable: true, action };
+        let effect = Effect { kind: EffectKind::Tool, action, ..Effect::repeatable() };
         let tool = self.cell.engine.parts.tools.get(&**name).cloned();
         self.effect(key, effect, |_| async move {
             let cannot = |why: &str| ErrorInfo::new("cannot_undo", why.to_owned());

@@ -8,7 +8,7 @@ use signoff_core::journal::{Entry, Event, to_json};
 use signoff_core::request::{RequestBody, RequestStatus};
 use signoff_core::{Decision, RequestId, RequestKind, RunId, RunState, RunStatus, Span, Timestamp};
 use signoff_runtime::{DecideRequest, Engine, ManualClock, StartRun};
-use signoff_store::{MemoryStore, RequestFilter, RunRecord, Scope, Store};
+use signoff_store::{AuditEntry, MemoryStore, RequestFilter, RunRecord, Scope, Store};
 
 use super::history::Outcome;
 use super::process::paused_runtime;
@@ -140,9 +140,14 @@ fn requests(
             ensure!(stored == answer, "{id}: {answer:?} in the journal, {stored:?} in the inbox");
             let ends = audit.iter().filter(|line| line.request == id && line.ends_request());
             let lines = ends.count();
-            ensure!(lines == 1, "{id} has {lines} lines in the audit");
+            ensure!(lines == 1, "{id} ends {lines} times in the audit");
         }
     }
+    let requested = |line: &&AuditEntry| line.decision.contains(r#""decision":"requested""#);
+    let mut begun: Vec<&RequestId> =
+        audit.iter().filter(requested).map(|line| &line.request).collect();
+    begun.sort();
+    ensure!(begun.into_iter().eq(asked.keys()), "each is asked once in the audit");
     let all = store.requests(&RequestFilter::default(), None, 1000).map_err(|e| e.to_string())?;
     for row in all.items {
         ensure!(row.status != RequestStatus::Pending, "{} is still pending", row.id);

@@ -276,15 +276,17 @@ fn a_thousand_questions_over_a_day_and_a_rolling_upgrade() {
 fn check(day: &Day, people: &[Person]) {
     let store = &day.disk.store;
     let told = day.told.lock().unwrap();
-    let mut lines: BTreeMap<RequestId, usize> = BTreeMap::new();
+    let mut lines: BTreeMap<(bool, RequestId), usize> = BTreeMap::new();
     for line in store.audit(None, 0, 10_000).unwrap() {
-        *lines.entry(line.request).or_default() += 1;
+        *lines.entry((line.ends_request(), line.request)).or_default() += 1;
     }
     let mut by_both = 0;
     for (pair, n) in people.chunks(2).zip(0..) {
         let request = store.request(&pair[0].request).unwrap().unwrap();
         let taken = request.decision.as_ref().unwrap_or_else(|| panic!("{n} is not answered"));
-        assert_eq!(lines[&request.id], 1, "{n} was answered twice");
+        for ends in [false, true] {
+            assert_eq!(lines[&(ends, request.id.clone())], 1, "{n} was asked or answered twice");
+        }
         for person in pair {
             let theirs = told.get(&(request.id.clone(), person.name));
             let is_theirs = taken.by.as_str() == person.name;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::http::Extensions;
 use axum::http::request::Parts;
 use rmcp::model::{ProgressNotificationParam, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
@@ -32,9 +33,10 @@ impl Call {
         let sent = context.extensions.get::<Parts>();
         let caller = fixed.or_else(|| sent?.extensions.get::<Caller>())?.clone();
         let app = whole.for_tenant(caller.tenant.clone());
+        // What comes by a pipe has no address.
         let app = match sent {
             Some(parts) => app.spoken_to_by("mcp", &parts.extensions),
-            None => app,
+            None => app.spoken_to_by("mcp", &Extensions::new()),
         };
         Some(Self { app, caller, context })
     }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use signoff_core::id::Seq;
-use signoff_core::journal::{Entry, Event, Outcome, Parent, Payload, Started};
+use signoff_core::journal::{Audited, EffectKind, Entry, Event, Outcome, Parent, Payload, Started};
 use signoff_core::request::RequestBody;
 use signoff_core::time::{Span, Timestamp};
 use signoff_core::{Actor, Decision, RequestNo, RunId, RunStatus, Tenant};
 
-use crate::{Append, Claim, Decide, End, Follows, Lease, NewRun, NodeId, Rest, Store};
+use crate::{
+    Append, AuditEntry, Claim, Decide, End, Follows, Lease, NewRun, NodeId, RequestFilter, Rest,
+    Store,
+};
 
 pub const TTL: Span = Span::seconds(10);
 
@@ -128,6 +131,42 @@ pub fn end(lease: &Lease, expected: Seq) -> Append {
         }),
         ..append(lease, expected, vec![entry(expected + 1, Event::RunCompleted {})])
     }
+}
+
+/// A call that gates let pass has ended.
+pub fn executed(seq: Seq, outcome: Outcome) -> Entry {
+    let audited = Audited { tool: "write_file".into(), digest: "d1".to_owned(), marked: false };
+    entry(
+        seq,
+        Event::Effect {
+            activation: 1,
+            key: format!("call{seq}").into(),
+            kind: EffectKind::Tool,
+            outcome,
+            took: 7,
+            audited: Some(Box::new(audited)),
+        },
+    )
+}
+
+/// The audit besides what is asked. It is a chain, and says once of each request there is that it was asked.
+pub fn record(store: &Arc<dyn Store>) -> Vec<AuditEntry> {
+    let all = store.audit(None, 0, 1000).unwrap();
+    let mut before = String::new();
+    for line in &all {
+        assert!(line.follows(&before), "{line:?}");
+        before.clone_from(&line.hash);
+    }
+    let asks = |line: &AuditEntry| line.decision.contains(r#""decision":"requested""#);
+    let (asked, others): (Vec<_>, Vec<_>) = all.into_iter().partition(asks);
+    let mut asked: Vec<_> = asked.into_iter().map(|line| line.request).collect();
+    let page = store.requests(&RequestFilter::default(), None, 1000).unwrap();
+    assert!(page.next.is_none(), "more requests than are read at once");
+    let mut there: Vec<_> = page.items.into_iter().map(|request| request.id).collect();
+    asked.sort();
+    there.sort();
+    assert_eq!(asked, there, "one line for each that was asked");
+    others
 }
 
 pub fn decide(run: &RunId, request: RequestNo, answer: &str, by: &str, ms: i64) -> Decide {

@@ -111,7 +111,8 @@ pub async fn what_comes_later_is_after_the_ends(store: Arc<dyn Store>) {
     let later = |ends: &Ends| {
         let asked = store.requests(&all, Some(&ends.requests), 50).unwrap();
         let audit = store.audit(None, ends.audit, 50).unwrap();
-        let decided = audit.iter().map(|line| line.request.to_string()).collect::<Vec<_>>();
+        let ends = audit.iter().filter(|line| line.ends_request());
+        let decided = ends.map(|line| line.request.to_string()).collect::<Vec<_>>();
         (prompts(&asked.items).join(" "), decided.join(" "))
     };
     let empty = store.ends().unwrap();

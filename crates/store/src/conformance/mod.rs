@@ -23,6 +23,7 @@ pub mod leases;
 pub mod links;
 pub mod people;
 pub mod pushes;
+pub mod record;
 pub mod runs;
 pub mod siblings;
 pub mod timers;
@@ -76,6 +77,9 @@ macro_rules! store_conformance {
             views::who_was_told_is_noted_with_how_far,
             views::what_people_note_on_requests_is_in_the_audit,
             views::who_stops_a_run_is_in_the_audit,
+            record::what_is_asked_is_bound_by_the_audit,
+            record::what_was_called_is_bound_by_the_audit,
+            record::what_a_fork_brings_along_is_not_in_the_audit,
             siblings::a_rejection_takes_the_rest_of_its_turn_back,
             siblings::what_is_decided_along_with_a_rejection_counts,
             siblings::a_request_is_put_off_and_comes_back,

@@ -61,7 +61,7 @@ pub async fn a_rejection_takes_the_rest_of_its_turn_back(store: Arc<dyn Store>) 
     assert_eq!(third.withdrawn.unwrap(), "ann rejected another call of the same turn (request 1)");
     let late = store.decide(decide(&run("a"), 3, "yes", "bob", 2002)).await.unwrap();
     assert!(matches!(late, Decided::TooLate(request) if request.status == Cancelled));
-    let lines = store.audit(None, 0, 100).unwrap();
+    let lines = record(&store);
     let line = lines.iter().find(|line| line.request == third.id).unwrap();
     assert!(line.decision.contains("withdrawn") && line.ends_request(), "{line:?}");
     assert_eq!(line.by, Actor::new("ann"));

@@ -10,8 +10,11 @@ use signoff_core::{Actor, Name, RequestId, RequestNo, RunId, Tenant};
 
 use super::events::Events;
 use super::pushes::Pushes;
-use crate::audit::{EXPIRED, REMINDED, clock_actor, escalated, judged, policy_actor, withdrawn};
-use crate::events::{audited, brought_along};
+use crate::audit::{
+    EXPIRED, REMINDED, escalated, executed, judged, policy_actor, requested, system_actor,
+    withdrawn,
+};
+use crate::events::{audited, begin_a_run, brought_along};
 use crate::people::Noted;
 use crate::{
     AuditEntry, Claim, ConversationRecord, Definition, Due, Duty, Happened, Lease, NodeId, Note,
@@ -135,6 +138,7 @@ impl Tables {
     /// What follows from entries in other tables.
     pub(super) fn project(&mut self, run: usize, entries: &[Entry]) {
         let brought = brought_along(entries);
+        let forked = begin_a_run(entries);
         for entry in entries {
             match &entry.event {
                 Event::Asked { request, body, .. } => {
@@ -155,8 +159,12 @@ impl Tables {
                         withdrawn: None,
                         deferred_until: None,
                     };
+                    let (id, tenant) = (asked.id.clone(), asked.tenant.clone());
                     let place = self.ask(run, *request, asked);
                     if !brought.contains(request) {
+                        let stored = serde_json::to_string(body).unwrap_or_default();
+                        let line = requested(body, &stored);
+                        self.add_audit_line(entry.at, system_actor(), id, tenant, line);
                         self.tell(place, Happened::Requested, entry.at);
                     }
                 }
@@ -182,15 +190,17 @@ impl Tables {
                         self.withdraw(place, why, entry.at, !brought.contains(request));
                     }
                 }
-                Event::Gated(gated) => {
+                Event::Gated(gated) if !forked => {
                     if let Some(line) = judged(gated) {
-                        let record = &self.runs[run].record;
-                        let subject = RequestId::new(record.id.as_str());
-                        let tenant = record.tenant.clone();
-                        self.add_audit_line(entry.at, policy_actor(), subject, tenant, line);
+                        self.add_line_on_run(run, entry.at, policy_actor(), line);
                     }
                     if let Some(number) = audited(entries, entry, gated) {
                         self.tell_audited(run, number, entry.at);
+                    }
+                }
+                Event::Effect { audited: Some(_), .. } if !forked => {
+                    if let Some(line) = executed(&entry.event) {
+                        self.add_line_on_run(run, entry.at, system_actor(), line);
                     }
                 }
                 Event::TimerSet { activation, key, due } => {
@@ -278,9 +288,9 @@ impl Tables {
             let tenant = request.tenant.clone();
             let next = escalated(&request.body);
             let (of, whose) = (id.clone(), tenant.clone());
-            self.add_audit_line(now, clock_actor(), of, whose, EXPIRED.to_owned());
+            self.add_audit_line(now, system_actor(), of, whose, EXPIRED.to_owned());
             if let Some(said) = next {
-                self.add_audit_line(now, clock_actor(), id, tenant, said);
+                self.add_audit_line(now, system_actor(), id, tenant, said);
             }
             self.tell(place, Happened::Expired, now);
             self.give_input(run, Input::Expired { request: number });
@@ -302,8 +312,8 @@ impl Tables {
         }
         request.version += 1;
         let (id, tenant) = (request.id.clone(), request.tenant.clone());
-        self.add_note(place, Note { at: now, by: clock_actor(), what: Noted::Reminded });
-        self.add_audit_line(now, clock_actor(), id, tenant, REMINDED.to_owned());
+        self.add_note(place, Note { at: now, by: system_actor(), what: Noted::Reminded });
+        self.add_audit_line(now, system_actor(), id, tenant, REMINDED.to_owned());
         self.tell(place, Happened::Reminded, now);
         self.set_timer(run, again, now.plus(every));
     }
@@ -311,7 +321,7 @@ impl Tables {
     /// Puts a request that was put off in sight again, if it still waits.
     pub(super) fn reopen(&mut self, place: usize, now: Timestamp) {
         if self.requests[place].request.deferred_until.take().is_some() {
-            self.add_note(place, Note { at: now, by: clock_actor(), what: Noted::Reopened });
+            self.add_note(place, Note { at: now, by: system_actor(), what: Noted::Reopened });
             self.tell(place, Happened::Reopened, now);
         }
     }
@@ -330,6 +340,12 @@ impl Tables {
             let (_, key) = timers.swap_remove(index);
             self.due.remove(&key);
         }
+    }
+
+    fn add_line_on_run(&mut self, run: usize, at: Timestamp, by: Actor, line: String) {
+        let record = &self.runs[run].record;
+        let (subject, tenant) = (RequestId::new(record.id.as_str()), record.tenant.clone());
+        self.add_audit_line(at, by, subject, tenant, line);
     }
 
     pub(super) fn add_audit_line(

@@ -21,7 +21,7 @@ use super::text::Text;
 use super::timers::{drop_timer, set_timer};
 use super::touches::Touches;
 use super::users::{add_note, notes};
-use crate::audit::{EXPIRED, REMINDED, clock_actor, escalated, voted};
+use crate::audit::{EXPIRED, REMINDED, escalated, system_actor, voted};
 use crate::contract::{as_given, in_turn};
 use crate::links::by_link;
 use crate::people::{Noted, votes_with};
@@ -262,9 +262,9 @@ pub(super) async fn expire(
         drop_timer(batch, found.run, &Due::Request { request: found.number }).await?;
         let (request, tenant) = (found.request.id.clone(), found.request.tenant.clone());
         let (of, whose) = (request.clone(), tenant.clone());
-        add_line(batch, now, clock_actor(), of, whose, EXPIRED.to_owned());
+        add_line(batch, now, system_actor(), of, whose, EXPIRED.to_owned());
         if let Some(said) = escalated(&found.request.body) {
-            add_line(batch, now, clock_actor(), request, tenant, said);
+            add_line(batch, now, system_actor(), request, tenant, said);
         }
         tell(batch, found.run, found.number, Happened::Expired, now);
         give_input(batch, found.run, &input).await?;
@@ -287,10 +287,10 @@ pub(super) async fn remind(
         // Somebody knows of it, and does not want to see it now.
         return set_timer(batch, *run, &again, now.plus(every)).await;
     }
-    add_note(batch, *run, *number, now, &clock_actor(), &Noted::Reminded).await?;
+    add_note(batch, *run, *number, now, &system_actor(), &Noted::Reminded).await?;
     change_version(batch, *no).await?;
     let (id, tenant) = (request.id.clone(), request.tenant.clone());
-    add_line(batch, now, clock_actor(), id, tenant, REMINDED.to_owned());
+    add_line(batch, now, system_actor(), id, tenant, REMINDED.to_owned());
     tell(batch, *run, *number, Happened::Reminded, now);
     set_timer(batch, *run, &again, now.plus(every)).await
 }

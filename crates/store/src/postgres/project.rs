@@ -12,7 +12,7 @@ use super::numbers::Numbered;
 use super::requests::searched;
 use super::text::Text;
 use super::timers::{drop_timer, set_timer};
-use crate::audit::{policy_actor, withdrawn};
+use crate::audit::{system_actor, withdrawn};
 use crate::sqlite::project::Change;
 use crate::{Due, Happened};
 
@@ -43,8 +43,11 @@ pub(super) async fn apply(batch: &Batch<'_>, run: i64, changes: &[Change]) -> Re
                 let why = why.as_ref().map(|(by, reason)| (by, reason.as_str()));
                 withdraw(batch, run, *number, why, *at, *told).await?;
             }
-            Change::Judged { at, line, told } => {
-                judge(batch, run, *at, line).await?;
+            Change::Audited { at, by, line, told } => {
+                if let Some((id, tenant)) = whose(batch, run).await? {
+                    let subject = RequestId::new(id.as_str());
+                    add_line(batch, *at, by.clone(), subject, tenant, line.clone());
+                }
                 if let Some(number) = told {
                     tell(batch, run, *number, Happened::Audited, *at);
                 }
@@ -79,12 +82,14 @@ async fn ask(batch: &Batch<'_>, run: i64, change: &Change) -> Result<(), Stop> {
     else {
         return Ok(());
     };
-    batch
-        .write(
+    // What the audit needs comes back with it.
+    let asked = batch
+        .change(
             "INSERT INTO requests (no, run, number, root, tenant, kind, agent, risk, prompt, turn, status,
                  created_at, expires_at, body)
              SELECT $1, no, $3, root, tenant, $4, $5, $6, $7, $11, 'pending', $8, $9, $10
-             FROM runs WHERE no = $2",
+             FROM runs WHERE no = $2
+             RETURNING (SELECT id FROM runs WHERE no = $2), tenant",
             &[
                 &batch.number(Numbered::Request),
                 &run,
@@ -100,7 +105,9 @@ async fn ask(batch: &Batch<'_>, run: i64, change: &Change) -> Result<(), Stop> {
             ],
         )
         .await?;
-    if *told {
+    if let (Some(line), Some(row)) = (told, asked.first()) {
+        let (id, tenant) = (RunId::new(row.text(0)?), Tenant::new(row.text(1)?));
+        add_line(batch, *at, system_actor(), id.request(*number), tenant, line.clone());
         tell(batch, run, *number, Happened::Requested, *at);
     }
     if let Some(due) = expires_at {
@@ -108,14 +115,6 @@ async fn ask(batch: &Batch<'_>, run: i64, change: &Change) -> Result<(), Stop> {
     }
     if let Some(every) = remind {
         set_timer(batch, run, &Due::Reminder { request: *number }, at.plus(*every)).await?;
-    }
-    Ok(())
-}
-
-async fn judge(batch: &Batch<'_>, run: i64, at: Timestamp, line: &str) -> Result<(), Stop> {
-    if let Some((id, tenant)) = whose(batch, run).await? {
-        let subject = RequestId::new(id.as_str());
-        add_line(batch, at, policy_actor(), subject, tenant, line.to_owned());
     }
     Ok(())
 }

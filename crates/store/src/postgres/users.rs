@@ -17,7 +17,7 @@ use super::requests::{StoredRequest, by_id};
 use super::text::Text;
 use super::timers::set_timer;
 use super::touches::Touches;
-use crate::audit::{clock_actor, noted as noted_line};
+use crate::audit::{noted as noted_line, system_actor};
 use crate::people::assignee_after;
 use crate::{Due, Happened, Mark, Marked, Note, NoteLine, Noted, StoreError, User};
 
@@ -146,7 +146,7 @@ pub(super) async fn reopen(
         return Ok(());
     }
     put_off(batch, found.no, None).await?;
-    add_note(batch, found.run, found.number, now, &clock_actor(), &Noted::Reopened).await?;
+    add_note(batch, found.run, found.number, now, &system_actor(), &Noted::Reopened).await?;
     tell(batch, found.run, found.number, Happened::Reopened, now);
     Ok(())
 }

@@ -17,7 +17,7 @@ use super::rules::add_grant;
 use super::timers::{drop_timer, set_timer};
 use super::users::{add_note, notes};
 use super::writer::{Command, Stop};
-use crate::audit::{EXPIRED, REMINDED, clock_actor, escalated, voted};
+use crate::audit::{EXPIRED, REMINDED, escalated, system_actor, voted};
 use crate::contract::{as_given, in_turn};
 use crate::links::by_link;
 use crate::people::{Noted, votes_with};
@@ -227,13 +227,13 @@ pub(super) fn expire(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
         add_audit_line(
             db,
             now,
-            clock_actor(),
+            system_actor(),
             request.clone(),
             tenant.clone(),
             EXPIRED.to_owned(),
         )?;
         if let Some(said) = escalated(&found.request.body) {
-            add_audit_line(db, now, clock_actor(), request, tenant, said)?;
+            add_audit_line(db, now, system_actor(), request, tenant, said)?;
         }
         tell(db, found.run, found.number, Happened::Expired, now)?;
         db.give_input(found.run, &input)?;
@@ -253,12 +253,12 @@ pub(super) fn remind(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
         set_timer(db, *run, &again, now.plus(every))?;
         return Ok(());
     }
-    add_note(db, *run, *number, now, &clock_actor(), &Noted::Reminded)?;
+    add_note(db, *run, *number, now, &system_actor(), &Noted::Reminded)?;
     db.connection
         .prepare_cached("UPDATE requests SET version = version + 1 WHERE no = ?1")?
         .execute(params![no])?;
     let (id, tenant) = (request.id.clone(), request.tenant.clone());
-    add_audit_line(db, now, clock_actor(), id, tenant, REMINDED.to_owned())?;
+    add_audit_line(db, now, system_actor(), id, tenant, REMINDED.to_owned())?;
     tell(db, *run, *number, Happened::Reminded, now)?;
     set_timer(db, *run, &again, now.plus(every))?;
     Ok(())

@@ -11,8 +11,8 @@ use super::decide::add_audit_line;
 use super::error::json;
 use super::events::tell;
 use super::timers::{drop_timer, set_timer};
-use crate::audit::{judged, policy_actor, withdrawn};
-use crate::events::{audited, brought_along};
+use crate::audit::{executed, judged, policy_actor, requested, system_actor, withdrawn};
+use crate::events::{audited, begin_a_run, brought_along};
 use crate::{Due, Happened, StoreError};
 
 /// A change that an entry brings with it, encoded by the caller so that the writer need not.
@@ -29,8 +29,8 @@ pub(crate) enum Change {
         turn: Option<Name>,
         at: Timestamp,
         body: String,
-        /// Whether people hear of it.
-        told: bool,
+        /// What the audit says of it, if people hear of it.
+        told: Option<String>,
     },
     Decided {
         number: RequestNo,
@@ -50,8 +50,10 @@ pub(crate) enum Change {
         /// Whether people hear of it.
         told: bool,
     },
-    Judged {
+    /// A line of the audit about the run.
+    Audited {
         at: Timestamp,
+        by: Actor,
         line: String,
         /// The number by which others are told of it.
         told: Option<RequestNo>,
@@ -70,22 +72,26 @@ pub(crate) enum Change {
 /// The changes that `entries` bring with them.
 pub(crate) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
     let brought = brought_along(entries);
+    let forked = begin_a_run(entries);
     let mut changes = Vec::new();
     for entry in entries {
         changes.push(match &entry.event {
-            Event::Asked { request, body, .. } => Change::Asked {
-                number: *request,
-                kind: body.kind,
-                agent: body.agent_path.last().cloned(),
-                expires_at: body.expires_at,
-                remind: body.remind,
-                risk: body.risk,
-                prompt: body.prompt.clone(),
-                turn: body.turn.clone(),
-                at: entry.at,
-                body: json(body)?,
-                told: !brought.contains(request),
-            },
+            Event::Asked { request, body, .. } => {
+                let stored = json(body)?;
+                Change::Asked {
+                    number: *request,
+                    kind: body.kind,
+                    agent: body.agent_path.last().cloned(),
+                    expires_at: body.expires_at,
+                    remind: body.remind,
+                    risk: body.risk,
+                    prompt: body.prompt.clone(),
+                    turn: body.turn.clone(),
+                    at: entry.at,
+                    told: (!brought.contains(request)).then(|| requested(body, &stored)),
+                    body: stored,
+                }
+            }
             Event::Decided { request, decision, by, sent } => Change::Decided {
                 number: *request,
                 decision: json(decision)?,
@@ -100,9 +106,16 @@ pub(crate) fn changes_of(entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
                 at: entry.at,
                 told: !brought.contains(request),
             },
-            Event::Gated(gated) => match judged(gated) {
+            Event::Gated(gated) if !forked => match judged(gated) {
                 Some(line) => {
-                    Change::Judged { at: entry.at, line, told: audited(entries, entry, gated) }
+                    let told = audited(entries, entry, gated);
+                    Change::Audited { at: entry.at, by: policy_actor(), line, told }
+                }
+                None => continue,
+            },
+            Event::Effect { audited: Some(_), .. } if !forked => match executed(&entry.event) {
+                Some(line) => {
+                    Change::Audited { at: entry.at, by: system_actor(), line, told: None }
                 }
                 None => continue,
             },
@@ -139,7 +152,10 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
                         expires_at.map(|at| at.0),
                         body
                     ])?;
-                if *told {
+                if let Some(line) = told {
+                    let (id, tenant) = whose(db, run)?;
+                    let (subject, by) = (id.request(*number), system_actor());
+                    add_audit_line(db, *at, by, subject, tenant, line.clone())?;
                     tell(db, run, *number, Happened::Requested, *at)?;
                 }
                 if let Some(due) = expires_at {
@@ -171,10 +187,10 @@ pub(super) fn apply(db: &Db, run: i64, changes: &[Change]) -> rusqlite::Result<(
                 let why = why.as_ref().map(|(by, reason)| (by, reason.as_str()));
                 withdraw(db, run, *number, why, *at, *told)?;
             }
-            Change::Judged { at, line, told } => {
+            Change::Audited { at, by, line, told } => {
                 let (id, tenant) = whose(db, run)?;
                 let subject = RequestId::new(id.as_str());
-                add_audit_line(db, *at, policy_actor(), subject, tenant, line.clone())?;
+                add_audit_line(db, *at, by.clone(), subject, tenant, line.clone())?;
                 if let Some(number) = told {
                     tell(db, run, *number, Happened::Audited, *at)?;
                 }

@@ -115,7 +115,7 @@ async fn two_processes_decide_once() {
         assert!(line.follows(&before));
         before.clone_from(&line.hash);
     }
-    assert_eq!(audit.len(), 200);
+    assert_eq!(audit.len(), 400, "each was asked and decided");
 }
 
 #[tokio::test]

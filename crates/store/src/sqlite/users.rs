@@ -12,7 +12,7 @@ use super::events::tell;
 use super::requests::{StoredRequest, by_id};
 use super::timers::set_timer;
 use super::writer::{Command, Stop};
-use crate::audit::{clock_actor, noted as noted_line};
+use crate::audit::{noted as noted_line, system_actor};
 use crate::people::assignee_after;
 use crate::{Due, Happened, Mark, Marked, Note, NoteLine, Noted, StoreError, User};
 
@@ -120,7 +120,7 @@ pub(super) fn reopen(db: &Db, found: &StoredRequest, now: Timestamp) -> Result<(
         return Ok(());
     }
     put_off(db, found.no, None)?;
-    add_note(db, found.run, found.number, now, &clock_actor(), &Noted::Reopened)?;
+    add_note(db, found.run, found.number, now, &system_actor(), &Noted::Reopened)?;
     tell(db, found.run, found.number, Happened::Reopened, now)?;
     Ok(())
 }

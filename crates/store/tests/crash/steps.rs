@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use signoff_core::journal::Input;
+use signoff_core::journal::{Input, Outcome};
 use signoff_core::policy::Grant;
 use signoff_core::request::RequestStatus;
 use signoff_core::{Actor, RunStatus, Tenant};
 use signoff_store::conformance::fixtures::{
-    TTL, append, asked, at, begin, decide, end, node, output, question, run,
+    TTL, append, asked, at, begin, decide, end, executed, node, output, question, run,
 };
 use signoff_store::{
-    AddLink, Append, ChangeConversation, Definition, Duty, EndGrant, Lease, Mark, MovePush,
-    MoveWebhook, NextPush, Noted, PutPolicy, PutPush, Rest, Scope, Store, TakeDuty, TakePushes,
-    TakeWebhook, Told, User,
+    AddLink, Append, AuditEntry, ChangeConversation, Definition, Duty, EndGrant, Lease, Mark,
+    MovePush, MoveWebhook, NextPush, Noted, PutPolicy, PutPush, Rest, Scope, Store, TakeDuty,
+    TakePushes, TakeWebhook, Told, User,
 };
 
 /// The kinds, in order. Each is one call and one commit.
@@ -29,6 +29,7 @@ pub const STEPS: &[&str] = &[
     "decide",
     "claim",
     "renew",
+    "end a call",
     "release",
     "create one with a deadline",
     "ask with a deadline",
@@ -141,6 +142,10 @@ pub async fn make(store: &Arc<dyn Store>, held: &mut Held, step: &str) {
             let kept = store.renew(vec![other()], at(31).plus(TTL)).await.unwrap();
             assert_eq!(kept.len(), 1);
         }
+        "end a call" => {
+            let done = executed(3, Outcome::Ok(Arc::new(json!("done"))));
+            store.append(append(&other(), 2, vec![done])).await.unwrap();
+        }
         "release" => store.release(other()).await.unwrap(),
         "expire" => assert_eq!(store.fire_due(at(9_001), 10).await.unwrap(), 1),
         "decide both" => {
@@ -215,6 +220,13 @@ pub async fn is_there(store: &Arc<dyn Store>, step: &str) -> Option<bool> {
         let request = store.request(&run(name).request(n)).unwrap();
         request.map(|request| request.status)
     };
+    let lines = |word: &str, about: &str| {
+        let word = format!(r#""decision":"{word}""#);
+        let audit = store.audit(None, 0, 99).unwrap();
+        let of_it =
+            |line: &&AuditEntry| line.request.as_str() == about && line.decision.contains(&word);
+        audit.iter().filter(of_it).count()
+    };
     let local = Tenant::local();
     let grants = store.grants(&local).unwrap();
     let users = store.users().unwrap();
@@ -228,7 +240,20 @@ pub async fn is_there(store: &Arc<dyn Store>, step: &str) -> Option<bool> {
         "create one that asks" => head("asks") >= 1,
         "create one with a deadline" => head("waits") >= 1,
         "create one with two questions" => head("both") >= 1,
-        "ask" => status("asks", 1).is_some(),
+        "ask" => {
+            let asked = status("asks", 1).is_some();
+            assert_eq!(
+                asked,
+                lines("requested", run("asks").request(1).as_str()) == 1,
+                "half of it"
+            );
+            asked
+        }
+        "end a call" => {
+            let ended = head("asks") >= 3;
+            assert_eq!(ended, lines("executed", run("asks").as_str()) == 1, "half of it");
+            ended
+        }
         "ask with a deadline" => status("waits", 1).is_some(),
         "ask twice" => {
             let both = [status("both", 1).is_some(), status("both", 2).is_some()];

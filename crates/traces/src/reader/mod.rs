@@ -114,7 +114,7 @@ impl SpanReader {
                 }
                 Vec::new()
             }
-            Event::Effect { activation, key, kind, outcome, took } => self
+            Event::Effect { activation, key, kind, outcome, took, .. } => self
                 .effect(entry, *activation, key, (*kind, outcome, *took), cast)
                 .into_iter()
                 .collect(),

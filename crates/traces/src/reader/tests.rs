@@ -80,7 +80,7 @@ fn completed(activation: u32, next: Vec<Next>) -> Event {
 }
 
 fn effect(activation: u32, key: &str, kind: EffectKind, outcome: Outcome, took: u64) -> Event {
-    Event::Effect { activation, key: key.into(), kind, outcome, took }
+    Event::Effect { activation, key: key.into(), kind, outcome, took, audited: None }
 }
 
 fn ok() -> Outcome {

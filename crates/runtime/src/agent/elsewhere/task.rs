@@ -158,12 +158,11 @@ impl Turn<'_> {
             Some(RemotePart::Text { text, .. }) => text.chars().take(SHOWN).collect::<String>(),
             _ => String::new(),
         };
-        if let Some(refused) = self.ctx.clear_remote(key, remote.name(), &last).await? {
-            return Err(refused);
-        }
+        let audited = self.ctx.clear_remote(key, remote.name(), &last).await??;
         let action = json!({ "remote": remote.name(), "message_id": id, "text": last });
         let message = RemoteMessage { id, parts };
-        let stands = self.ctx.remote(key, Effect::once(action), || remote.begin(message)).await?;
+        let effect = Effect { audited, ..Effect::once(action) };
+        let stands = self.ctx.remote(key, effect, || remote.begin(message)).await?;
         Ok(match &stands {
             // A person found the task that was begun, and we go on with it.
             Standing::Said(value) => match found_task(value) {

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use signoff_core::journal::{ErrorInfo, Event, Gated};
+use signoff_core::journal::{Audited, ErrorInfo, Event, Gated};
 use signoff_core::policy::{
     Action, ActionKind, Counts, Grant, Granted, Judgement, OnTimeout, Outcome, Reason, Remembered,
 };
@@ -39,10 +39,32 @@ const MAX_ASKS: usize = 16;
 /// What comes of a call before it is made.
 #[derive(Debug)]
 pub(crate) enum Cleared {
-    /// It is made; with other arguments, if a person changed them.
-    Go(Option<Changed>),
+    /// It is made.
+    Go(Go),
     /// It is not made; this is its result.
     Instead(Result<Value, ErrorInfo>),
+}
+
+/// How a call is made.
+#[derive(Debug, Default)]
+pub(crate) struct Go {
+    /// With other arguments, if a person changed them.
+    pub(crate) changed: Option<Changed>,
+    /// What the audit calls it, if gates had something to say about it.
+    pub(crate) audited: Option<Box<Audited>>,
+}
+
+impl Go {
+    /// With what a person changed, and with `pinned` in place of it where a preview pinned something.
+    fn new(changed: Option<Changed>, pinned: Option<Value>, audited: Option<Box<Audited>>) -> Self {
+        let changed = match pinned {
+            Some(arguments) => {
+                Some(Changed { arguments, by: changed.and_then(|changed| changed.by) })
+            }
+            None => changed,
+        };
+        Self { changed, audited }
+    }
 }
 
 /// What is to be cleared.
@@ -95,16 +117,18 @@ impl Context {
         key: &str,
         to: &Name,
     ) -> Result<Option<ErrorInfo>, ErrorInfo> {
-        self.clear_plain(key, ActionKind::Handoff, to, Effects::default(), &json!({})).await
+        let (effects, nothing) = (Effects::default(), json!({}));
+        let cleared = self.clear_plain(key, ActionKind::Handoff, to, effects, &nothing);
+        Ok(cleared.await?.err())
     }
 
-    /// Whether an agent elsewhere may be told this. If not, why.
+    /// Whether an agent elsewhere may be told this, and what the audit calls it. If not, why.
     pub(crate) async fn clear_remote(
         &self,
         key: &str,
         to: &str,
         text: &str,
-    ) -> Result<Option<ErrorInfo>, ErrorInfo> {
+    ) -> Result<Result<Option<Box<Audited>>, ErrorInfo>, ErrorInfo> {
         let effects = Effects { network: true, open_world: true, ..Effects::default() };
         let told = json!({ "message": text });
         self.clear_plain(key, ActionKind::Remote, &to.into(), effects, &told).await
@@ -117,7 +141,7 @@ impl Context {
         name: &Name,
         effects: Effects,
         arguments: &Value,
-    ) -> Result<Option<ErrorInfo>, ErrorInfo> {
+    ) -> Result<Result<Option<Box<Audited>>, ErrorInfo>, ErrorInfo> {
         let spec = ToolSpec {
             name: name.clone(),
             description: String::new(),
@@ -126,9 +150,9 @@ impl Context {
         };
         let subject = Subject { key, kind, spec: &spec, tool: None };
         Ok(match self.clear_subject(&subject, arguments).await? {
-            Cleared::Go(_) => None,
-            Cleared::Instead(Err(error)) => Some(error),
-            Cleared::Instead(Ok(_)) => Some(ErrorInfo::new("denied", "it was left out")),
+            Cleared::Go(go) => Ok(go.audited),
+            Cleared::Instead(Err(error)) => Err(error),
+            Cleared::Instead(Ok(_)) => Err(ErrorInfo::new("denied", "it was left out")),
         })
     }
 
@@ -170,7 +194,8 @@ impl Context {
         arguments: &Value,
     ) -> Result<Cleared, ErrorInfo> {
         let Subject { key, .. } = *subject;
-        let mut changed: Option<Changed> = None;
+        // What a preview pinned is not judged: what was approved, used up and done has one digest.
+        let (mut changed, mut pinned): (Option<Changed>, Option<Value>) = (None, None);
         let mut agreed = Agreed::default();
         let (mut stage, mut paused, mut first) = (0, false, String::new());
         for n in 1..=MAX_ASKS {
@@ -182,11 +207,11 @@ impl Context {
             let mut body = RequestBody::input("");
             if !self.was_asked(&question) {
                 if self.is_done(key) {
-                    return Ok(Cleared::Go(changed));
+                    return Ok(Cleared::Go(Go::new(changed, pinned, None)));
                 }
                 let rules = self.cell.rules()?;
                 if rules.policies.is_empty() {
-                    return Ok(Cleared::Go(changed));
+                    return Ok(Cleared::Go(Go::new(changed, pinned, None)));
                 }
                 // Other calls of the same turn may wait for people by now; this one does not yet.
                 let _busy = self.mark(|link| &mut link.busy);
@@ -201,10 +226,10 @@ impl Context {
                 if asks && let Some(refused) = self.replanned(subject.turn(self).as_ref()) {
                     return Ok(Cleared::Instead(Err(refused)));
                 }
-                self.note(subject, &actions[0], &judged, asks, &rules, &agreed);
+                let audited = self.note(subject, &actions[0], &judged, asks, &rules, &agreed);
                 match judged.outcome {
                     Outcome::Deny => return Ok(Cleared::Instead(Err(denied(&judged)))),
-                    _ if !asks => return Ok(Cleared::Go(changed)),
+                    _ if !asks => return Ok(Cleared::Go(Go::new(changed, pinned, audited))),
                     _ => {}
                 }
                 body = self.question(subject.spec, &actions, &judged, &rules.version);
@@ -248,17 +273,14 @@ impl Context {
                     paused = true;
                     continue;
                 }
-                Meant::Changed(new) => changed = Some(new),
+                Meant::Changed(new) => (changed, pinned) = (Some(new), None),
                 Meant::Approved => {
                     // What was agreed to is what was shown. If that is no longer what would be done, it is asked anew.
                     let call = &self.actions(subject.kind, subject.spec, now)[0];
                     if shown["digest"] != call.digest() {
                         continue;
                     }
-                    if let Some(pinned) = self.pinned(&question, now) {
-                        let by = changed.take().and_then(|changed| changed.by);
-                        changed = Some(Changed { arguments: pinned, by });
-                    }
+                    pinned = self.pinned(&question, now).or(pinned);
                 }
             }
             let reasons: Vec<Reason> =
@@ -383,7 +405,7 @@ impl Context {
         Counts { cost: inner.state.usage.cost, ..inner.state.ledger.counts(digest) }
     }
 
-    /// Journals what was judged.
+    /// Journals what was judged. What the audit calls it, if there was something to say.
     fn note(
         &self,
         subject: &Subject<'_>,
@@ -392,7 +414,7 @@ impl Context {
         asks: bool,
         rules: &Rules,
         agreed: &Agreed,
-    ) {
+    ) -> Option<Box<Audited>> {
         let outcome = match judged.outcome {
             Outcome::Ask if !asks => Outcome::Allow,
             outcome => outcome,
@@ -402,11 +424,22 @@ impl Context {
             Outcome::Allow => agreed.requests.clone(),
             _ => Vec::new(),
         };
+        let (tool, digest) = (subject.spec.name.clone(), action.digest());
+        let audited = (!judged.reasons.is_empty()).then(|| {
+            Box::new(Audited { tool: tool.clone(), digest: digest.clone(), marked: false })
+        });
+        // What was begun before a crash has used its approval up, and counts as one call.
+        let begun = outcome == Outcome::Allow && self.is_in_doubt(subject.key);
+        if begun
+            && self.cell.lock().state.ledger.is_under_way(self.activation, subject.key, &digest)
+        {
+            return audited;
+        }
         self.cell.emit(Event::Gated(Box::new(Gated {
             activation: self.activation,
             key: subject.key.into(),
-            tool: subject.spec.name.clone(),
-            digest: action.digest(),
+            tool,
+            digest,
             action: action.to_json(),
             policy: rules.version.clone(),
             approved,
@@ -414,6 +447,7 @@ impl Context {
             outcome,
             reasons: judged.reasons.iter().map(|reason| reason.made_visible(secrets)).collect(),
         })));
+        audited
     }
 
     /// Lets nothing new start in the run until somebody lets it go on. Once for each question.

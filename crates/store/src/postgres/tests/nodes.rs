@@ -39,7 +39,7 @@ async fn two_nodes_decide_once() {
         assert!(line.follows(&before));
         before.clone_from(&line.hash);
     }
-    assert_eq!(audit.len(), 100);
+    assert_eq!(audit.len(), 200, "each was asked and decided");
 }
 
 #[tokio::test]

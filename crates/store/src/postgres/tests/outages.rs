@@ -101,7 +101,7 @@ async fn a_server_that_restarts_holds_up_work_and_loses_none() {
         one.await.unwrap();
     }
     let audit = nodes[1].audit(None, 0, 99).unwrap();
-    assert_eq!(audit.len(), 40);
+    assert_eq!(audit.len(), 80, "each was asked and decided");
     // And what one does the other hears, by a new connection.
     let before = nodes[1].changes().unwrap();
     waiting(&nodes[0], "after", None).await;

@@ -34,7 +34,9 @@ async fn text_with_nul_is_kept() {
     store.mark(mark).await.unwrap();
     assert_eq!(store.notes(&id.request(1)).unwrap()[0].what, what);
     store.decide(decide(&id, 1, ODD, ODD, 2)).await.unwrap();
-    assert_eq!(store.audit(None, 0, 9).unwrap()[0].by.as_str(), ODD);
+    let lines = store.audit(None, 0, 9).unwrap();
+    assert_eq!(lines.iter().map(|line| line.by.as_str()).collect::<Vec<_>>(), ["system", ODD, ODD]);
+    assert!(lines.iter().all(|line| line.request == id.request(1)), "{lines:?}");
     assert_eq!(store.fire_due(at(9), 9).await.unwrap(), 1);
     let inputs = store.inputs(&id, 0).unwrap();
     assert!(matches!(&inputs[1].1, Input::Timer { key, .. } if &**key == ODD), "{inputs:?}");
