@@ -27,13 +27,15 @@ pub(super) struct PlainRow<'a> {
 }
 
 /// The batch's number is taken first: a statement that arrives when its node has given it up finds a later one there. Whether a
-/// batch whose answer was lost is committed is seen by it too.
+/// batch whose answer was lost is committed is seen by it too. The arrays are as long as each other; unfolded side by side here,
+/// and not as a table to select from, they need not be written down before they are inserted, which is a quarter of the work.
 const WRITE: &str = "WITH own AS (
         UPDATE nodes SET batch = $1 WHERE id = $2 AND batch < $1 AND fence = $3 RETURNING 1
     ), added AS (
-        INSERT INTO journal (run, seq, count, body, at) SELECT v.run, v.seq, v.count, v.body, v.at
-        FROM own, unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bigint[])
-            AS v (run, seq, count, body, at)
+        INSERT INTO journal (run, seq, count, body, at)
+        SELECT unnest($4::bigint[]), unnest($5::bigint[]), unnest($6::bigint[]), unnest($7::bytea[]),
+            unnest($8::bigint[])
+        FROM own
     )
     SELECT count(*) FROM own";
 
