@@ -20,15 +20,22 @@ const SEEDS: &[&str] = &[
 "#,
 ];
 
-/// The file as it is, and with the last line that belongs to it.
+/// The lines and the last one that belongs to them.
+fn ended(text: &str) -> String {
+    let mut file = String::new();
+    let mut sha256 = String::new();
+    for line in text.lines() {
+        sha256 = hex_sha256(format!("{sha256}\n{line}").as_bytes());
+        file.push_str(line);
+        file.push('\n');
+    }
+    format!("{file}{{\"end\":{{\"sha256\":\"{sha256}\"}}}}\n")
+}
+
+/// The file as it is, and with the end that belongs to it.
 fn import(bytes: &[u8]) {
     let _ = read(bytes);
-    let text = String::from_utf8_lossy(bytes);
-    let digest = |before: String, line: &str| hex_sha256(format!("{before}\n{line}").as_bytes());
-    let sha256 = text.lines().fold(String::new(), digest);
-    let lines: String = text.lines().map(|line| format!("{line}\n")).collect();
-    let whole = format!("{lines}{{\"end\":{{\"sha256\":\"{sha256}\"}}}}\n");
-    let Ok(found) = read(whole.as_bytes()) else { return };
+    let Ok(found) = read(ended(&String::from_utf8_lossy(bytes)).as_bytes()) else { return };
     let mut again = Vec::new();
     write(found.clone(), Timestamp(7), &mut again).unwrap();
     assert_eq!(read(&*again).as_ref(), Ok(&found), "a run changes when it is written");
@@ -37,11 +44,8 @@ fn import(bytes: &[u8]) {
 #[test]
 fn no_file_breaks_the_reader() {
     for seed in SEEDS {
-        let lines = seed
-            .lines()
-            .fold(String::new(), |before, line| hex_sha256(format!("{before}\n{line}").as_bytes()));
-        let whole = format!("{seed}{{\"end\":{{\"sha256\":\"{lines}\"}}}}\n");
-        assert_eq!(read(whole.as_bytes()).map(|found| found.runs.len()), Ok(1), "{seed}");
+        let found = read(ended(seed).as_bytes());
+        assert_eq!(found.map(|found| found.runs.len()), Ok(1), "{seed}");
     }
     let target = Target { name: "export", run: import, seeds: SEEDS };
     let driven = drive(&target, u64::from(std::process::id()), Duration::from_secs(1)).unwrap();

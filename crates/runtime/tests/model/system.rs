@@ -118,6 +118,7 @@ pub enum Action {
 }
 
 /// What a node has in memory of a run it believes to hold.
+#[allow(clippy::struct_excessive_bools)] // each is one thing that it knows
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Held {
     /// Nobody else has claimed the run since. That is what an epoch tells; its number would only make more states.

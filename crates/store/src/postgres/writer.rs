@@ -199,13 +199,12 @@ impl Scribe {
 
     /// One try. As a plain batch, if it may be and is one.
     fn transact_once(&mut self, jobs: &mut [Box<dyn Job>], plain: bool) -> Result<(), Trouble> {
-        let conn = match self.conn.take().filter(|conn| !conn.is_closed()) {
-            Some(conn) => conn,
-            None => {
-                // Another server may answer now, which has not all that this one had.
-                self.memory.forget_all();
-                self.connect().map_err(Trouble::Other)?
-            }
+        let conn = if let Some(conn) = self.conn.take().filter(|conn| !conn.is_closed()) {
+            conn
+        } else {
+            // Another server may answer now, which has not all that this one had.
+            self.memory.forget_all();
+            self.connect().map_err(Trouble::Other)?
         };
         if plain && let Some(rows) = plain::rows(jobs, &self.memory) {
             self.batch += 1;
